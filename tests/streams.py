@@ -80,7 +80,7 @@ def streams(monkeypatch: pytest.MonkeyPatch) -> Streams:
     monkeypatch.setattr(workspace, "bindings", lambda: made)
     monkeypatch.setattr(workspace, "check", check)
     monkeypatch.setattr(workspace, "_pool", lambda device: 7)
-    monkeypatch.setattr(workspace, "_HELD", {})
+    monkeypatch.setattr(workspace, "_HELD", workspace.Held())
     monkeypatch.setattr(workspace, "_REFUSED", {})
     monkeypatch.setattr(workspace, "monotonic", lambda: made.clock)
     monkeypatch.setattr(workspace.modules, "context", lambda: None)

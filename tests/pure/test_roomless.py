@@ -125,7 +125,13 @@ def ways(a: Any, b: Any, c: Any) -> dict[str, tuple[Callable[[], Any], Any]]:
 
 @pytest.mark.parametrize("served", [True, False])
 def test_all_calls_run_what_needs_none_and_the_kernel_again_later(
-    roomy: Roomy, torch: Any, streams: Streams, gpu: Log, vendor: list[Any], served: bool
+    roomy: Roomy,
+    torch: Any,
+    streams: Streams,
+    gpu: Log,
+    vendor: list[Any],
+    served: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """cuBLASLt's product, or the library's where that is not ``served``."""
     if not served:
@@ -140,7 +146,7 @@ def test_all_calls_run_what_needs_none_and_the_kernel_again_later(
         for full in (True, False, True):
             streams.room, streams.clock = (0 if full else 1 << 30), streams.clock + 100
             # What streams keep is theirs: without it they have to ask.
-            workspace._HELD.clear()
+            monkeypatch.setattr(workspace, "_HELD", workspace.Held())
             asked, launched, done = streams.taken, len(gpu.starts), len(vendor)
             # A loop of calls, each of which is remembered from the second on.
             for _ in range(5):
@@ -202,23 +208,29 @@ def test_within_a_recording_nothing_is_made(
 
 @pytest.mark.parametrize("promise", [{"stencil": "pretend"}, {"config": {"cut": 2}}, {"deterministic": True}])
 def test_what_was_promised_is_an_error_with_the_bytes(
-    roomy: Roomy, torch: Any, streams: Streams, gpu: Log, vendor: list[Any], promise: dict[str, Any]
+    roomy: Roomy,
+    torch: Any,
+    streams: Streams,
+    gpu: Log,
+    vendor: list[Any],
+    promise: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     roomy.steady = lambda problem, device: Config({"cut": 2})  # type: ignore[method-assign]
     a, b = tensor(torch, (8, 8), seed=1), tensor(torch, (8, 8), seed=2)
     made = tw.plan(a, b, **promise)
+    calls: list[Callable[[Any, Any], Any]] = [made]
+    if "deterministic" in promise:
+        calls.append(lambda a, b: tw.matmul(a, b, **promise))
     for _ in range(2):
         streams.room = 0
-        for call in (
-            made,
-            *([lambda a, b: tw.matmul(a, b, **promise)] if "deterministic" in promise else []),
-        ):
+        for call in calls:
             with pytest.raises(DeviceError, match=f"size={SIZE}: the device has no room.*without stencil="):
                 call(a, b)
         # Memory that was freed serves the next call: no time has to go by.
         streams.room = 1 << 30
         close(made(a, b).numpy(), (a @ b).numpy())
-        workspace._HELD.clear()
+        monkeypatch.setattr(workspace, "_HELD", workspace.Held())
     assert (vendor, len(gpu.starts)) == ([], 2)
 
 
@@ -250,12 +262,23 @@ def test_served_calls_go_on_to_pytorchs_own_kernel(torch: Any) -> None:
     assert served._served(choice, a, a, a, None) is a
 
 
+@pytest.mark.parametrize("served", [True, False])
 def test_runs_of_a_batch_are_multiplied_once(
-    roomy: Roomy, torch: Any, streams: Streams, gpu: Log, vendor: list[Any], monkeypatch: pytest.MonkeyPatch
+    roomy: Roomy,
+    torch: Any,
+    streams: Streams,
+    gpu: Log,
+    vendor: list[Any],
+    served: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The room goes between two runs of a batch that no stride covers; results are updated in place."""
+    """The room goes between two runs of a batch that no stride covers; results are updated in place. Where
+    only the library of the arrays is left, which would multiply all of them, it is an error."""
     # Without workspaces of streams each run takes its own.
     monkeypatch.setattr(workspace, "STREAMS", 0)
+    if not served:
+        roomy.cuts = (2,)
+        Vendor.here = False
     a, b = tensor(torch, (3, 5, 2, 9, 9), seed=1)[:, ::2, :, :8, :8], tensor(torch, (8, 8), seed=2)
     out = torch.ones(3, 3, 2, 8, 8, dtype=torch.float64)
     take = streams.cuMemAllocFromPoolAsync
@@ -265,10 +288,18 @@ def test_runs_of_a_batch_are_multiplied_once(
         return take(size, pool, stream)
 
     monkeypatch.setattr(streams, "cuMemAllocFromPoolAsync", once)
-    tw.gemm(a, b, out=out, beta=1)
-    close(out.numpy(), (a @ b + 1).numpy())
+    want = a @ b + 1
+    if served:
+        tw.gemm(a, b, out=out, beta=1)
+        close(out.numpy(), want.numpy())
+        assert len(vendor) > 1
+    else:
+        with pytest.raises(DeviceError, match="the device has no room"):
+            tw.gemm(a, b, out=out, beta=1)
+        kept = (out == 1).reshape(9, 2, 64).all(dim=2)
+        close(out.reshape(9, 2, 64)[~kept].numpy(), want.reshape(9, 2, 64)[~kept].numpy())
+        assert 0 < (~kept).sum() < 18
     assert len(gpu.starts) == 1
-    assert len(vendor) > 1
 
 
 def test_a_config_that_needs_no_workspace_of_each_stencil_that_has_one() -> None:

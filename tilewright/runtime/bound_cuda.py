@@ -134,7 +134,7 @@ class Bound:
             return None
         if self.job.swap:
             words = tuple(word._replace(operand=SWAPPED[word.operand]) for word in words)
-        return fastcall_cuda.starting(self.binding.launcher, words, self._slow)
+        return fastcall_cuda.starting(self.binding.launcher, words, self._slow, self.binding.room, self.index)
 
     def _slow(self, a: int, b: int, out: int, stream: int) -> None:
         """The launch in Python, for each run of the batch axes that no stride covers."""

@@ -12,7 +12,7 @@ ready is used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 from tilewright.catalog import STENCILS
@@ -89,7 +89,7 @@ class Roomless:
         except TilewrightError as error:
             return str(error)
 
-    def __call__(self, addresses: Sequence[int], stream: int, error: RoomError) -> None:
+    def __call__(self, addresses: tuple[int, int, int], stream: int, error: RoomError) -> None:
         """The product at the addresses of the problem's A, B and C, one call at a time, without waiting.
 
         Raises ``error`` where only the library of the arrays is left, ``DeviceError`` when cuBLASLt or the

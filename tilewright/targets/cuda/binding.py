@@ -35,12 +35,23 @@ TEXTURES = 64
 class Word(NamedTuple):
     """An address that is written over a word of the block: which word, and which address of a launch.
 
-    ``mask`` has the bits that have to be 0 in it.
+    ``mask`` has the bits that have to be 0 in it. ``plus`` is added to it.
     """
 
     at: int
     operand: int
     mask: int
+    plus: int = 0
+
+
+class Room(NamedTuple):
+    """The workspace of a launch, for who patches copies of the block: its bytes, how many of the first are to
+    be 0, the words that become its address or lie in it, and those that become the launch's stamp."""
+
+    size: int
+    zeros: int
+    words: tuple[Word, ...]
+    stamps: tuple[int, ...]
 
 
 class Binding:
@@ -96,9 +107,23 @@ class Binding:
 
     @property
     def words(self) -> tuple[Word, ...] | None:
-        """All that an address changes, for who patches copies of the block; None where the driver has to be
-        asked for some of it."""
-        return None if self._textures or self._maps or self.packed.spaces else tuple(self._words)
+        """All that an operand's address changes, for who patches copies of the block; None where the driver
+        has to be asked for some of it, or for more than one workspace."""
+        encoded = any(at is None for _, _, at in self._mapped)
+        if self._textures or self._maps or encoded or len(self.packed.spaces) > 1:
+            return None
+        return tuple(self._words)
+
+    @property
+    def room(self) -> Room | None:
+        """The workspace of a launch of which there are ``words``; None where it needs none."""
+        if not self.packed.spaces:
+            return None
+        ((offset, field),) = self.packed.spaces
+        mapped = ((place + (at or 0), field.space) for place, field, at in self._mapped)
+        words = (Word(place // WORD, 0, 0, plus) for place, plus in ((offset, 0), *mapped))
+        stamps = tuple(place // WORD for place in self.packed.stamps)
+        return Room(max(1, field.size), field.zeros, tuple(words), stamps)
 
     @property
     def start(self) -> Callable[[int], None]:
@@ -111,7 +136,7 @@ class Binding:
         Raises ``ArgumentError`` for one that no texture or tensor map is made over.
         """
         block = self.packed.block
-        for at, operand, mask in self._words:
+        for at, operand, mask, _ in self._words:
             if addresses[operand] & mask:
                 self._refuse(operand, addresses[operand])
             ADDRESS.pack_into(block, WORD * at, addresses[operand])

@@ -9,7 +9,8 @@ It is the driver's memory of streams (``cuMemAllocFromPoolAsync``), from a pool 
 given back: nothing waits, and launches of other streams and threads never meet in it. What is recorded into a
 graph may run later beside anything, so there the graph has memory of its own; and the first ``STREAMS``
 streams and threads alone keep theirs, others take it for each launch. What is kept comes to an end with the
-process.
+process. It stands in a table that compiled code reads (``runtime.fastcall_cuda``), so that Python is asked
+for what is not there alone.
 
 **Where there is no room.** Whoever has another way asks without ``insist``: for as long as ``FIRST`` seconds
 after the driver had no memory it is not asked again for as much or more of that device, then, if it still has
@@ -21,6 +22,7 @@ takes its memory when it is made ready to run, and then it is too late for anoth
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import itertools
 import secrets
@@ -50,11 +52,63 @@ class _Refusal(NamedTuple):
     wait: float
 
 
-_STAMPS = itertools.count(secrets.randbits(62) + 1)
+_STAMPS = itertools.count(2 * secrets.randbits(61) + 1, 2)
+"""Odd ones."""
+STAMPS = (ctypes.c_uint64 * 1)(2 * secrets.randbits(61) + 2)
+"""The next stamp of compiled code, which adds 2 to it: theirs are even, so that nobody has to be asked."""
 _REFUSED: dict[int, _Refusal] = {}
 """By GPU; of devices that have had as much since there is none."""
-_HELD: dict[tuple[int, int, int], tuple[int, int]] = {}
-"""Address and bytes, by GPU, the number of a stream, which no other stream ever has, and thread."""
+
+
+class Held:
+    """What streams keep: address and bytes by GPU, the number of a stream, which no other stream ever has,
+    and thread, in a table of 64-bit words that compiled code reads while it holds the global lock.
+
+    The table's first word is the number of its rows. A row's first three words never change, and it counts
+    when it is whole. Its last two are changed by its own thread alone, which cannot be reading it then: other
+    threads see by the third word that it is not theirs.
+    """
+
+    ROW = ("device", "stream", "thread", "address", "room")
+
+    def __init__(self) -> None:
+        self.table = (ctypes.c_uint64 * (1 + len(self.ROW) * STREAMS))()
+        self._rows: dict[tuple[int, int, int], int] = {}
+        self._lock = threading.Lock()
+
+    def full(self) -> bool:
+        """Whether no other stream and thread can keep any."""
+        return len(self._rows) >= STREAMS
+
+    def of(self, key: tuple[int, int, int]) -> tuple[int, int]:
+        """Address and bytes; 0 bytes where there is none."""
+        row = self._rows.get(key)
+        return (0, 0) if row is None else (self.table[row + 3], self.table[row + 4])
+
+    def put(self, key: tuple[int, int, int], address: int, room: int) -> bool:
+        """Keep so many bytes, or with 0 none. False: there are too many others."""
+        with self._lock:
+            row = self._rows.get(key)
+            if row is not None:
+                # Nobody finds the new room at the old address.
+                self.table[row + 4] = 0
+                self.table[row + 3], self.table[row + 4] = address, room
+                return True
+            if self.full():
+                return False
+            count = len(self._rows)
+            row = self._rows[key] = 1 + len(self.ROW) * count
+            self.table[row : row + 5] = [*key, address, room]
+            self.table[0] = count + 1
+            return True
+
+
+_HELD = Held()
+
+
+def table() -> ctypes.Array[ctypes.c_uint64]:
+    """The table of what streams keep (``Held``), for compiled code."""
+    return _HELD.table
 
 
 def stamp() -> int:
@@ -136,21 +190,27 @@ def _held(api: Any, size: int, device: int, stream: int, insist: bool) -> int | 
     """The address of what this thread keeps on a stream, made larger where it is too small; None where too
     many others keep theirs."""
     key = device, int(check(api.cuStreamGetId(stream), "asking for a stream's number")), threading.get_ident()
-    address, room = _HELD.get(key, (0, 0))
+    held = _HELD
+    address, room = held.of(key)
+    # One byte is had for a size of 0, too.
+    size = max(1, size)
     if size <= room:
         return address
-    if not room and len(_HELD) >= STREAMS:
+    if not room and held.full():
         return None
     if not insist:
         # Before anything is given back: what is there serves smaller launches.
         _expect(size, device)
     if room:
         # Forgotten first: nobody may have it once it is given back, whatever comes after.
-        del _HELD[key]
+        held.put(key, 0, 0)
         check(api.cuMemFreeAsync(address, stream), f"giving back {room} bytes of workspace")
     address = _fresh(api, size, device, stream, recorded=False)
-    _HELD[key] = address, size
-    return address
+    if held.put(key, address, size):
+        return address
+    # Another thread was faster. It is given back in the order of the stream, and taken again.
+    check(api.cuMemFreeAsync(address, stream), f"giving back {size} bytes of workspace")
+    return None
 
 
 @contextmanager
