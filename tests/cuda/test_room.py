@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 import tilewright as tw
-from tilewright.calls import product
 from tilewright.errors import DeviceError, RoomError
 from tilewright.planning import dispatch
 from tilewright.targets.cuda import devices, workspace
@@ -76,7 +75,7 @@ def test_where_there_is_no_room_calls_run_what_needs_none(
     def full(*_: Any, **__: Any) -> int:
         raise RoomError("size=1: the device has no room")
 
-    monkeypatch.setattr(product.dispatch, "plan", cut)
+    monkeypatch.setattr(dispatch, "plan", cut)
     tw.forget()
     with monkeypatch.context() as without:
         without.setattr(workspace, "_HELD", workspace.Held())
@@ -89,7 +88,7 @@ def test_where_there_is_no_room_calls_run_what_needs_none(
         out.zero_()
         graph.replay()
         assert near(torch, out, want)
-        monkeypatch.setattr(product.dispatch, "plan", plan)
+        monkeypatch.setattr(dispatch, "plan", plan)
         with pytest.raises(DeviceError, match=r"no room.*without stencil='warpgroup'"):
             tw.plan(a, b, out=out, stencil="warpgroup", config=CUT)(a, b, out=out)
     tw.forget()
