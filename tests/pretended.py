@@ -66,6 +66,8 @@ class Started:
     stream: int
     pointers: tuple[int, ...]
     words: tuple[Any, ...]
+    spans: int = 1
+    """Parameters of the kernel."""
 
 
 @dataclass
@@ -131,15 +133,17 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Log]:
     log = Log()
 
     class Launcher:
-        def __init__(self, kernel: Kernel, launch: Launch, block: bytearray):
+        def __init__(self, kernel: Kernel, launch: Launch, block: bytearray, spans: Any = None):
             self.problem, self.start, self.block = kernel.owner, launch, block
+            self.spans = len(spans or [0])
 
         def __call__(self, stream: int = 0) -> None:
             if log.fails:
                 log.fails -= 1
                 raise DeviceError("no context is current on this thread")
-            words = args.BLOCK.unpack(self.block)
-            log.starts.append(Started(self.problem, self.start, stream, words[:3], words))
+            # What comes after it are other parameters.
+            words = args.BLOCK.unpack_from(self.block)
+            log.starts.append(Started(self.problem, self.start, stream, words[:3], words, self.spans))
             if log.computes:
                 compute(self.problem, words)
 

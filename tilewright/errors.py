@@ -28,6 +28,10 @@ class DeviceError(TilewrightError):
     """A device, a runtime library or a driver is missing or failed."""
 
 
+class RoomError(DeviceError):
+    """A GPU has no room for the memory that a launch needs beside its arrays."""
+
+
 class RecordsError(TilewrightError):
     """A records file could not be read, written or imported."""
 

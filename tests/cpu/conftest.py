@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from tests.streams import streams
 from tilewright.catalog import TARGETS
 from tilewright.targets.cpu import processor
 from tilewright.tuning import ceilings_cpu
+
+__all__ = ["ceilings", "streams"]
 
 
 @pytest.fixture(scope="session")

@@ -25,7 +25,7 @@ from tilewright.errors import ArgumentError, DeviceError
 from tilewright.model import Binary, Kernel, Launch, Plan, Problem
 from tilewright.runtime import bound_cuda, fastcall_cuda
 from tilewright.stencils.cuda import args
-from tilewright.targets.cuda import binding, capability, driver, launch, library, tensormap
+from tilewright.targets.cuda import binding, capability, driver, launch, library, tensormap, workspace
 from tilewright.targets.cuda.arguments import (
     Argument,
     Pointer,
@@ -36,11 +36,15 @@ from tilewright.targets.cuda.arguments import (
     Workspace,
     pack,
 )
-from tilewright.targets.cuda.binding import Binding, Word
+from tilewright.targets.cuda.binding import Binding, Room, Word
 
 pytestmark = pytest.mark.cpu
 
 FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int, *(ctypes.c_void_p,) * 4)
+ASK = ctypes.CFUNCTYPE(ctypes.c_int, *(ctypes.c_uint64,) * 2)
+CLEAR = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint64, ctypes.c_uint32, *(ctypes.c_uint64,) * 2)
+NUMBER = 4242
+"""That of every stream."""
 CODE = 201
 """CUDA_ERROR_INVALID_CONTEXT."""
 TILE = TensorMap("tile", 0, "float32", (1024, 512), (4096,), (32, 16), swizzle=128, promotion=256)
@@ -94,6 +98,14 @@ class Fake:
         ctypes.memmove(to.value, self.map_of(place, seed | 1), 128)
         return 0
 
+    def number(self, stream: int, to: int) -> int:
+        ctypes.c_uint64.from_address(to).value = NUMBER
+        return 0
+
+    def recording(self, stream: int, to: int) -> int:
+        ctypes.c_int.from_address(to).value = 0
+        return 0
+
     def replace(self, to: Any, address: Any) -> int:
         words = struct.unpack("<16Q", ctypes.string_at(to.value, 128))
         # The first word is three times the number that all are made of.
@@ -108,6 +120,9 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Fake:
         cuLaunchKernelEx=FUNCTION(made.launch),
         cuTensorMapEncodeTiled=made.encode,
         cuTensorMapReplaceAddress=made.replace,
+        cuStreamGetId=ASK(made.number),
+        cuStreamIsCapturing=ASK(made.recording),
+        cuMemsetD32Async=CLEAR(lambda *_: 0),
     )
     monkeypatch.setattr(library, "loaded", lambda: functions)
     monkeypatch.setattr(launch, "prepare", lambda *_: None)
@@ -228,19 +243,33 @@ def test_a_map_of_a_tensor_in_the_workspace_is_of_that_of_the_launch(
     places = [1 << 30, 1 << 34]
 
     @contextmanager
-    def given(size: int, zeros: int, stream: int) -> Iterator[int]:
-        assert (size, zeros, stream) == (4096, 8, 9)
+    def given(size: int, zeros: int, stream: int, insist: bool) -> Iterator[int]:
+        assert (size, zeros, stream, insist) == (4096, 8, 9, True)
         yield places[len(fake.seen)]
 
     monkeypatch.setattr(binding.workspace, "taken", given)
     inside = replace(TILE, space=256)
     made = bound(fake, (Struct("S", (Pointer("a", 0), Workspace("space", 4096, 8))), inside))
-    # A launch takes a workspace, which compiled code cannot.
-    assert made.words is None
+    # Compiled code takes the workspace that the stream has, and cannot encode a map.
+    assert (made.words is None) == (layout == "moved")
     for place in places:
         made.put((1 << 20, 0, 0))(9)
         want = struct.pack("<QQ", 1 << 20, place), tensormap.encode(TILE, place + 256)
         assert fake.seen[-1].parameters == want
+    if layout == "word":
+        held = workspace.Held()
+        monkeypatch.setattr(workspace, "_HELD", held)
+        slow = Slow()
+        start = fastcall_cuda.starting(made.launcher, made.words or (), slow, made.room)
+        assert start is not None
+        start(1 << 20, 0, 0, 9)
+        assert slow.calls.pop() == (1 << 20, 0, 0, 9)
+        for place in (1 << 35, 1 << 36):
+            assert held.put((0, NUMBER, threading.get_ident()), place, 4096)
+            start(1 << 20, 0, 0, 9)
+            want = struct.pack("<QQ", 1 << 20, place), tensormap.encode(TILE, place + 256)
+            assert fake.seen[-1].parameters == want
+        assert slow.calls == []
 
 
 @pytest.mark.parametrize("layout", ["moved", "counted"])
@@ -414,14 +443,14 @@ def test_every_launch_has_a_workspace_of_its_own(fake: Fake, monkeypatch: pytest
     said: list[Any] = []
 
     @contextmanager
-    def taken(size: int, zeros: int, stream: int) -> Iterator[int]:
+    def taken(size: int, zeros: int, stream: int, insist: bool) -> Iterator[int]:
         said.append((size, zeros, stream))
         yield 1000 * len(said)
         said.append(len(fake.seen))
 
     monkeypatch.setattr(binding.workspace, "taken", taken)
     made = bound(fake, (Pointer("a", 0), Workspace("room", 48, 16)))
-    assert made.words is None
+    assert (made.words, made.room) == ((Word(0, 0, 0),), Room(48, 16, (Word(1, 0, 0),), ()))
     assert made.start is made
     for address, stream in ((16, 5), (32, 6)):
         made.put((address, 0, 0))(stream)
@@ -433,7 +462,7 @@ def test_every_launch_has_a_workspace_of_its_own(fake: Fake, monkeypatch: pytest
 
 
 def test_no_two_launches_have_the_same_stamp(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(binding.workspace, "taken", lambda size, zeros, stream: nullcontext(4096))
+    monkeypatch.setattr(binding.workspace, "taken", lambda *_: nullcontext(4096))
     made = bound(fake, (Struct("S", (Workspace("room", 48), Stamp("stamp"))),))
     for stream in (5, 5, 6):
         made(stream)

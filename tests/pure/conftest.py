@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from tests.pretended import gpu, torch
+from tests.streams import streams
 
-__all__ = ["gpu", "torch"]
+__all__ = ["gpu", "streams", "torch"]

@@ -23,6 +23,7 @@ from tilewright.arrays.view import Layout, address_of
 from tilewright.calls import product
 from tilewright.calls.spec import ProductSpec
 from tilewright.catalog import STENCILS
+from tilewright.errors import RoomError
 from tilewright.model import Plan
 from tilewright.runtime.backend import Backend
 from tilewright.targets.cuda import driver
@@ -138,7 +139,18 @@ class Run:
     def launcher(self, backend: Backend) -> Callable[[int], None] | None:
         """What starts it on a stream; None where the product has to be looked at, copied or scaled anew."""
         start, where = self._start, self._where
-        return None if start is None else lambda stream: start(*where, stream)
+        if start is None:
+            return None
+
+        def run(stream: int) -> None:
+            try:
+                start(*where, stream)
+            except RoomError:
+                # On the caller's stream, which what is dealt to others is in order with.
+                with backend.current():
+                    self.slowly(backend.here())
+
+        return run
 
     def slowly(self, backend: Backend) -> None:
         """The product with all its looks and copies, on the backend's stream."""

@@ -20,7 +20,7 @@ from tilewright.calls import product
 from tilewright.calls.spec import Options
 from tilewright.contract.program import Chain, Product, Program, Single, Times, View
 from tilewright.contract.steps import Calls, alone, viewed
-from tilewright.errors import ArgumentError
+from tilewright.errors import ArgumentError, RoomError
 from tilewright.runtime import call_cache, chain_calls
 from tilewright.runtime.backend import Function
 from tilewright.runtime.bound_cpu import HOST
@@ -291,8 +291,8 @@ def _launched(
             return False
         try:
             start(addresses, stream)
-        except ArgumentError:
-            return False  # No texture over these very addresses.
+        except (ArgumentError, RoomError):
+            return False  # No texture over these very addresses, or no room for a workspace.
         held.append(made)
         return True
 

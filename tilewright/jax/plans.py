@@ -88,7 +88,7 @@ def _on_cpu(bound: Any) -> Planned:
 
 def _on_cuda(bound: Any) -> Planned | None:
     words = bound.binding.words
-    if words is None:
+    if words is None or bound.binding.room is not None:
         return None  # Textures are made for an address, and workspaces taken for a launch, by Python.
     start = fastcall_cuda.starting(bound.binding.launcher, words, _never)
     found = None if start is None else fastcall_cuda.raw(start)

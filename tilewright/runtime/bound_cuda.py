@@ -2,7 +2,8 @@
 
 ``Bound`` is one kernel with its arguments: a call puts three addresses into their block, or into a copy
 of it, and launches on the caller's stream, without waiting and without device memory of its own but for a
-workspace that belongs to the stream's order, so that it can be recorded into a CUDA graph. ``Vendor`` is the
+workspace that belongs to the stream's order, so that it can be recorded into a CUDA graph; where there is no
+room for that, what needs none runs (``roomless``). ``Vendor`` is the
 same for cuBLASLt. ``Gpu`` is the backend of a call: its library, GPU and stream.
 """
 
@@ -26,12 +27,13 @@ from tilewright.arrays.pointers import staging
 from tilewright.arrays.view import Layout, address_of, conjugated
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.dtypes import COMPLEX_HALF
-from tilewright.errors import ArgumentError, DeviceError
+from tilewright.errors import ArgumentError, DeviceError, RoomError
 from tilewright.forks import making
-from tilewright.model import Kernel, Plan
+from tilewright.model import Config, Kernel, Plan, Problem
 from tilewright.runtime import build, chain_calls, cublas, cublaslt, device_calls, fastcall_cuda, launch
 from tilewright.runtime.backend import Call, Function
 from tilewright.runtime.bound_segments import BoundSegments
+from tilewright.runtime.roomless import PROMISED, Roomless, needs_room
 from tilewright.store import binaries
 from tilewright.targets.cuda import devices, driver
 from tilewright.targets.cuda.arguments import A, B, C
@@ -102,15 +104,24 @@ class Bound:
     and a stream, it launches; all that the device is told is laid out before.
 
     With textures a new pair of addresses costs some ten microseconds, once; all else costs the same for
-    every address.
+    every address. ``instead``: what runs where a workspace finds no room; without it that is an error.
     """
 
-    def __init__(self, job: Job, plan: Plan, scalars: tuple[complex, complex], index: int):
+    def __init__(
+        self,
+        job: Job,
+        plan: Plan,
+        scalars: tuple[complex, complex],
+        index: int,
+        instead: Roomless | None = None,
+    ):
         assert plan.stencil is not None
         assert plan.config is not None
         self.job, self.plan, self.scalars, self.index = job, plan, scalars, index
         stencil = STENCILS[plan.stencil]
         self.binding = launch.bind(stencil, kernel(plan, index), plan.problem, plan.config, scalars)
+        self.binding.insists = instead is None
+        self._instead = instead
         # One block for all calls: its addresses and launches must not be interleaved by threads.
         self.lock = threading.Lock()
         self._starts = job.starts()
@@ -123,21 +134,44 @@ class Bound:
             return None
         if self.job.swap:
             words = tuple(word._replace(operand=SWAPPED[word.operand]) for word in words)
-        return fastcall_cuda.starting(self.binding.launcher, words, self._slow)
+        return fastcall_cuda.starting(self.binding.launcher, words, self._slow, self.binding.room, self.index)
 
     def _slow(self, a: int, b: int, out: int, stream: int) -> None:
         """The launch in Python, for each run of the batch axes that no stride covers."""
         with self.lock:
-            for step_a, step_b, step_out in self._starts:
+            for number, (step_a, step_b, step_out) in enumerate(self._starts):
                 addresses = a + step_a, b + step_b, out + step_out
                 if self.job.swap:
                     addresses = addresses[1], addresses[0], addresses[2]
                 try:
-                    self.binding.put(addresses)(stream)
-                except DeviceError:
-                    # A thread that has never used the GPU has no context: give it one, or fail again.
-                    driver.context(self.index)
-                    self.binding.put(addresses)(stream)
+                    self._launch(addresses, stream)
+                except RoomError as error:
+                    self._without_room(addresses, stream, error, begun=number > 0)
+
+    def _launch(self, addresses: tuple[int, int, int], stream: int) -> None:
+        try:
+            self.binding.put(addresses)(stream)
+        except RoomError:
+            raise
+        except DeviceError:
+            # A thread that has never used the GPU has no context: give it one, or fail again.
+            driver.context(self.index)
+            self.binding.put(addresses)(stream)
+
+    def _without_room(
+        self, addresses: tuple[int, int, int], stream: int, error: RoomError, begun: bool
+    ) -> None:
+        """A run of the batch axes by what needs no workspace. Raises ``RoomError`` where there is nothing,
+        ``DeviceError`` if runs before it have ``begun``: nobody else may multiply all of them then."""
+        if self._instead is None:
+            raise RoomError(
+                f"{error}, or a call without stencil={self.plan.stencil!r}, config= and deterministic=True, "
+                "which runs what needs no workspace where there is no room"
+            ) from error
+        try:
+            self._instead(addresses, stream, error)
+        except RoomError:
+            raise DeviceError(str(error)) if begun else error from None
 
 
 class BoundChain:
@@ -272,9 +306,10 @@ class Gpu(GpuArrays):
         """The product on arrays of the job's layout."""
         try:
             bound.run(address_of(a), address_of(b), address_of(out), self.stream)
-        except ArgumentError:
-            # No texture over these very addresses. The library reads anything.
-            if bound.plan.origin == "forced" or self.library is None:
+        except (ArgumentError, RoomError):
+            # No texture over these very addresses, or no room for a workspace. The library reads anything,
+            # and needs neither.
+            if bound.plan.origin in PROMISED or self.library is None:
                 raise
             p = bound.plan.problem
             left, right = (p.conj_b, p.conj_a) if bound.job.swap else (p.conj_a, p.conj_b)
@@ -286,16 +321,31 @@ class Gpu(GpuArrays):
         that is not here, or cannot serve the call, or where the records say that the array library's is
         faster."""
         if plan.stencil is not None:
-            return Bound(job, plan, scalars, self.index)
+            return Bound(job, plan, scalars, self.index, self._instead(plan, scalars))
         if job.problem.pointers:
             return Listed(job, plan, scalars, self.index)
         by = plan.config.get("by") if plan.config else None
         if math.prod(job.outer) > LOOPED or by == "library":
             return None
-        # As the product that it stands for: no less exact than that, and no slower.
-        narrow = self.library is not None and self.library.narrows(plan.problem.dtype.letter)
-        found = cublaslt.product(plan.problem, scalars, self.index, plan.config, narrow)
+        found = self._product(plan.problem, scalars, plan.config)
         return None if isinstance(found, str) else Vendor(job, plan, scalars, found)
+
+    def _product(
+        self, problem: Problem, scalars: tuple[complex, complex], config: Config | None = None
+    ) -> cublaslt.Product | str:
+        # As the product that it stands for: no less exact than that, and no slower.
+        narrow = self.library is not None and self.library.narrows(problem.dtype.letter)
+        return cublaslt.product(problem, scalars, self.index, config, narrow)
+
+    def _instead(self, plan: Plan, scalars: tuple[complex, complex]) -> Roomless | None:
+        """What runs where the workspace of a plan's kernel finds no room; None where it needs none, and where
+        the caller was promised this very kernel."""
+        if plan.origin in PROMISED or not needs_room(plan):
+            return None
+        return Roomless(
+            *(plan, scalars, lambda: self._product(plan.problem, scalars)),
+            *(lambda other: kernel(other, self.index), self.stream),
+        )
 
     def chain(self, plan: Plan) -> BoundChain | None:
         """The kernel of a chain; None where the plan has none."""

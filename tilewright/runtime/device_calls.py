@@ -19,7 +19,7 @@ from tilewright.arrays.overlap import bounds
 from tilewright.arrays.torch_ import Torch
 from tilewright.arrays.view import Layout
 from tilewright.dtypes import FLOAT16, is_complex
-from tilewright.errors import ArgumentError
+from tilewright.errors import ArgumentError, RoomError
 from tilewright.runtime import call_cache
 from tilewright.targets.cuda import devices
 
@@ -213,8 +213,8 @@ class TorchCalls(Calls):
             z = out.data_ptr()
         try:
             found.run(x, y, z, self.stream(index))
-        except ArgumentError:
-            # No texture can be made over these very addresses: the slow path knows what to do.
+        except (ArgumentError, RoomError):
+            # No texture over these addresses, or no room for a workspace: the slow path knows what to do.
             return NotImplemented
         if given:
             self._came(found, memo, tag, a, b, out)
@@ -281,7 +281,7 @@ class TorchCalls(Calls):
                 return NotImplemented
             try:
                 run(x, y, z, stream(index))
-            except ArgumentError:
+            except (ArgumentError, RoomError):
                 return NotImplemented
             return out
 
@@ -339,8 +339,8 @@ class CupyCalls(Calls):
             z = out.data.ptr
         try:
             found.run(x, y, z, self.stream(index))
-        except ArgumentError:
-            # No texture can be made over these very addresses: the slow path knows what to do.
+        except (ArgumentError, RoomError):
+            # No texture over these addresses, or no room for a workspace: the slow path knows what to do.
             return NotImplemented
         return out
 

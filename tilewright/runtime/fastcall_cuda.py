@@ -1,4 +1,4 @@
-"""From three addresses and a stream to a launch on a GPU: one small program of three entries, compiled once.
+"""From three addresses and a stream to a launch on a GPU: one small program of four entries, compiled once.
 
 A *context* is a bytes object that holds, as 64-bit words, all that a launch needs: the driver's function
 that launches, the kernel, where its configuration and its parameters lie and which words of those are the
@@ -11,7 +11,22 @@ no lock is needed. The global lock is released for the driver, as ``ctypes`` doe
 kernels with several parameters, and for addresses that are in several words or have to be aligned, as those
 in tensor maps have: it goes through tables of parameters and of words.
 
-The third entry calls the product of cuBLASLt in the same way: its context holds that function's arguments
+``start_kept`` is for kernels that need a workspace, where this thread has one on the stream that is large
+enough: it goes through the table of ``targets.cuda.workspace``, clears what is to be 0, and writes the
+workspace's address and a stamp into the copy like addresses. Python makes and enlarges workspaces, and
+launches while it does.
+
+- *Streams*: a row is found by the number that the driver gives a stream, which no other one ever has; its
+  handle may be another stream's later, while the work of the first goes on in its workspace.
+- *Capture*: the driver is asked whether the stream is recorded before anything else. A graph runs later,
+  beside what the stream does then, so it never has the stream's workspace; Python takes one for it.
+- *Threads*: a row is found by the thread, too, so between clearing and launch no other thread launches into
+  this workspace, though the global lock is released. It is held while the table is read, which Python
+  changes. A thread that has the number of one that has ended has its row: the stream keeps their order.
+- *Growth*: a row's thread alone enlarges its workspace, and is not here meanwhile. What it gives back is
+  given back in the stream's order, behind the launches that use it.
+
+The fourth entry calls the product of cuBLASLt in the same way: its context holds that function's arguments
 but for the addresses and the stream. Where the algorithm needs a workspace, the entry finds that of this
 thread and stream in a table, and asks the driver whether the stream is being recorded into a graph.
 
@@ -32,9 +47,11 @@ from typing import NamedTuple
 from tilewright.model import Kernel
 from tilewright.runtime import fastcall_cpu
 from tilewright.targets.cpu import processor
+from tilewright.targets.cuda import driver, workspace
 from tilewright.targets.cuda.arguments import MAP_ALIGNMENT, WORD
-from tilewright.targets.cuda.binding import Word
+from tilewright.targets.cuda.binding import Room, Word
 from tilewright.targets.cuda.launch import Configuration, Launcher
+from tilewright.targets.cuda.workspace import Held
 
 Start = Callable[[int, int, int, int], None]
 
@@ -74,6 +91,10 @@ PATCHED = [
 ]
 """The words of ``start_patched``. Both tables begin with their number of rows; a row of ``parameters`` is the
 word at which a parameter begins, one of ``patches`` is a ``Word``."""
+KEPT = [*PATCHED, "device", "room", "cleared", "held", "stamps", "number", "recording", "memset"]
+"""The words of ``start_kept``: ``held`` is where the table of workspaces lies, ``stamps`` where the next
+stamp is; ``room`` are the bytes that a launch needs, ``cleared`` how many words of 32 bits in front are to be
+0. The last three are functions of the driver."""
 PRODUCT = [
     *COMMON,
     "matmul",
@@ -90,7 +111,10 @@ PRODUCT = [
     "spaces",
     "capturing",
 ]
-AT = {name: index for names in (WORDS, PATCHED, PRODUCT) for index, name in enumerate(names)}
+GIVEN = ("a", "b", "out", "space", "stamp")
+"""What a word of the block becomes in ``patched``, by number."""
+SPACE, STAMP = 3, 4
+AT = {name: index for names in (WORDS, KEPT, PRODUCT) for index, name in enumerate(names)}
 
 
 def _word(name: str, value: str, kind: str = "ptr") -> str:
@@ -252,7 +276,8 @@ call:
 
 
 def _patched() -> str:
-    """The entry ``start_patched``."""
+    """The entries ``start_patched`` and ``raw_start_patched``, and ``patched``, which they and ``start_kept``
+    call."""
     words, stream = ctypes.sizeof(Configuration) // WORD, Configuration.stream.offset // WORD
     row = "".join(
         f"  %patch.{name}.at = getelementptr i64, ptr %patch, i64 {index}\n"
@@ -262,13 +287,13 @@ def _patched() -> str:
     given = "".join(
         f"  %given.{name} = getelementptr i64, ptr %addresses, i64 {index}\n"
         f"  store i64 %{name}, ptr %given.{name}\n"
-        for index, name in enumerate(("a", "b", "out"))
+        for index, name in enumerate(GIVEN)
     )
     return f"""
-define i32 @raw_start_patched(ptr %context, i64 %a, i64 %b, i64 %out, i64 %stream) {{
+define internal i32 @patched(ptr %context, i64 %a, i64 %b, i64 %out, i64 %stream, i64 %space, i64 %stamp) {{
 entry:
   %configuration = alloca [{words} x i64], align 16
-  %addresses = alloca [3 x i64], align 8
+  %addresses = alloca [{len(GIVEN)} x i64], align 8
 {given}\
 {_word("configuration", "configuration.from")}{_word("block", "block.from")}\
 {_word("block_words", "block.words", "i64")}\
@@ -308,7 +333,8 @@ write:
   %odd.here = and i64 %address, %patch.mask
   %odd.next = or i64 %odd, %odd.here
   %patch.to = getelementptr i64, ptr %block, i64 %patch.at
-  store i64 %address, ptr %patch.to
+  %patch.value = add i64 %address, %patch.plus
+  store i64 %patch.value, ptr %patch.to
   %j.next = add i64 %j, 1
   br label %patching
 patched:
@@ -323,13 +349,99 @@ launched:
 refuse:
   ret i32 1
 }}
+
+define i32 @raw_start_patched(ptr %context, i64 %a, i64 %b, i64 %out, i64 %stream) {{
+entry:
+  %code = call i32 @patched(ptr %context, i64 %a, i64 %b, i64 %out, i64 %stream, i64 0, i64 0)
+  ret i32 %code
+}}
 {_entry("start_patched")}"""
 
 
+def _kept() -> str:
+    """The entry ``start_kept``."""
+    row = "".join(
+        f"  %row.{name}.at = getelementptr i64, ptr %row, i64 {index}\n"
+        f"  %row.{name} = load i64, ptr %row.{name}.at\n"
+        for index, name in enumerate(Held.ROW)
+    )
+    return f"""
+define ptr @start_kept(ptr %self, ptr %args, i64 %given) {{
+entry:
+  %context = getelementptr i8, ptr %self, i64 {fastcall_cpu.BYTES_HEAD}
+  %status = alloca i32
+  %me.stream.at = alloca i64
+{_READ}\
+go:
+{_word("recording", "recording")}\
+  %asked = call i32 %recording(i64 %stream, ptr %status)
+  %recorded = load i32, ptr %status
+  %either = or i32 %asked, %recorded
+  %eager = icmp eq i32 %either, 0
+  br i1 %eager, label %numbering, label %slow
+numbering:
+{_word("number", "number")}\
+  %unknown = call i32 %number(i64 %stream, ptr %me.stream.at)
+  %numbered = icmp eq i32 %unknown, 0
+  br i1 %numbered, label %look, label %slow
+look:
+{_word("thread", "thread")}{_word("device", "me.device", "i64")}{_word("room", "needed", "i64")}\
+  %me.stream = load i64, ptr %me.stream.at
+  %me.thread = call i64 %thread()
+{_word("held", "held")}\
+  %rows = load i64, ptr %held
+  %first = getelementptr i64, ptr %held, i64 1
+  br label %next
+next:
+  %i = phi i64 [ 0, %look ], [ %i.next, %other ]
+  %more = icmp ult i64 %i, %rows
+  br i1 %more, label %compare, label %slow
+compare:
+  %skipped = mul i64 %i, {len(Held.ROW)}
+  %row = getelementptr i64, ptr %first, i64 %skipped
+{row}\
+  %same.device = icmp eq i64 %row.device, %me.device
+  %same.stream = icmp eq i64 %row.stream, %me.stream
+  %same.thread = icmp eq i64 %row.thread, %me.thread
+  %same.both = and i1 %same.device, %same.stream
+  %same = and i1 %same.both, %same.thread
+  br i1 %same, label %found, label %other
+other:
+  %i.next = add i64 %i, 1
+  br label %next
+found:
+  %roomy = icmp uge i64 %row.room, %needed
+  br i1 %roomy, label %stamping, label %slow
+stamping:
+{_word("stamps", "stamps")}{_word("cleared", "cleared", "i64")}\
+  %stamp = atomicrmw add ptr %stamps, i64 2 monotonic
+{_word("save_thread", "save")}{_word("restore_thread", "restore")}\
+  %state = call ptr %save()
+  %clears = icmp ne i64 %cleared, 0
+  br i1 %clears, label %clearing, label %starting
+clearing:
+{_word("memset", "memset")}\
+  %uncleared = call i32 %memset(i64 %row.address, i32 0, i64 %cleared, i64 %stream)
+  %zeroed = icmp eq i32 %uncleared, 0
+  br i1 %zeroed, label %starting, label %back
+starting:
+  %started.code = call i32 @patched(ptr %context, i64 %a, i64 %b, i64 %out, i64 %stream, i64 %row.address, \
+i64 %stamp)
+  br label %back
+back:
+  %code = phi i32 [ %uncleared, %clearing ], [ %started.code, %starting ]
+  call void %restore(ptr %state)
+  %started = icmp eq i32 %code, 0
+  br i1 %started, label %done, label %slow
+{_END}\
+}}
+"""
+
+
 def _program() -> str:
-    """The program: ``copy``, the entries ``start``, ``start_patched`` and ``multiply``, and the raw ones."""
+    """The program: ``copy``, the entries, and the raw ones."""
     words, stream = ctypes.sizeof(Configuration) // WORD, Configuration.stream.offset // WORD
-    return f"""{_product()}{_patched()}
+    return f"""{_product()}{_patched()}{_kept()}
 define internal void @copy(ptr %to, ptr %from, i64 %words) {{
 entry:
   br label %next
@@ -368,8 +480,10 @@ entry:
 {_entry("start")}"""
 
 
-ENTRIES = ("start", "start_patched", "multiply")
-RAW = tuple(f"raw_{name}" for name in ENTRIES)
+HANDED = ("start", "start_patched", "multiply")
+"""The entries behind which there is a raw one."""
+ENTRIES = (*HANDED, "start_kept")
+RAW = tuple(f"raw_{name}" for name in HANDED)
 
 
 class _Loaded(NamedTuple):
@@ -406,13 +520,17 @@ def _loaded() -> _Loaded | None:
     return None
 
 
-def starting(launcher: Launcher, words: Sequence[Word], slow: Start) -> Start | None:
+def starting(
+    launcher: Launcher, words: Sequence[Word], slow: Start, room: Room | None = None, index: int = 0
+) -> Start | None:
     """A builtin ``start(a, b, out, stream)`` that launches for these addresses; None where none can be made.
 
     ``words``: which 64-bit words of the block become a, b or out (``operand`` 0, 1 or 2); all others are read
     from the launcher's block at every call, and the block is not written to. ``slow`` is called with the same
     arguments when the driver refuses the launch, where an address has a bit of a word's mask, and for
     arguments that are not four integers of 64 bits without a sign: what it returns or raises is the call's.
+    ``room`` is the workspace that every launch needs, on the GPU with the number ``index``: ``slow`` is
+    called where the stream has none that is large enough, and while the stream is recorded.
 
     The builtin keeps the launcher and ``slow``. Any number of threads may call it at once.
     """
@@ -430,7 +548,10 @@ def starting(launcher: Launcher, words: Sequence[Word], slow: Start) -> Start | 
         "block_words": size,
     }
     places = _plain(handed.offsets, words)
-    if places is not None:
+    if room is not None:
+        words = (*words, *(word._replace(operand=SPACE) for word in room.words))
+        words = (*words, *(Word(at, STAMP, 0) for at in room.stamps))
+    elif places is not None:
         values |= dict(zip(("place_a", "place_b", "place_out"), places, strict=True))
         return _builtin("start", WORDS, values, slow, launcher)
     tables = (
@@ -438,7 +559,18 @@ def starting(launcher: Launcher, words: Sequence[Word], slow: Start) -> Start | 
         _table(words),
     )
     values |= {name: ctypes.addressof(x) for name, x in zip(("parameters", "patches"), tables, strict=True)}
-    return _builtin("start_patched", PATCHED, values, slow, (launcher, tables))
+    if room is None:
+        return _builtin("start_patched", PATCHED, values, slow, (launcher, tables))
+    with suppress(AttributeError):  # Drivers before CUDA 12 give streams no numbers.
+        values |= {name: driver.entry(function) for name, function in DRIVER.items()}
+        values |= {"device": index, "room": room.size, "cleared": room.zeros // 4}
+        held, stamps = workspace.table(), workspace.STAMPS
+        values |= {"held": ctypes.addressof(held), "stamps": ctypes.addressof(stamps)}
+        return _builtin("start_kept", KEPT, values, slow, (launcher, tables, held, stamps))
+    return None
+
+
+DRIVER = {"number": "cuStreamGetId", "recording": "cuStreamIsCapturing", "memset": "cuMemsetD32Async"}
 
 
 def _plain(offsets: tuple[int, ...], words: tuple[Word, ...]) -> tuple[int, ...] | None:
@@ -486,14 +618,14 @@ def _builtin(
 def raw(start: Start) -> tuple[int, int] | None:
     """For compiled callers: the address of a function of C behind a builtin of this module, and that of its
     context, which it takes before the three addresses and the stream; None for any other function, and for
-    products that need a workspace, of which only a holder of the global lock knows a free one.
+    products and kernels that need a workspace, of which only a holder of the global lock knows a free one.
 
     It returns 0, or another number where nothing was launched, which ``start`` is then to be called for: what
     the driver refuses, and addresses that are not aligned. It needs no lock, and is there as long as
     ``start`` is.
     """
     loaded, name = _loaded(), getattr(start, "__name__", "")
-    if loaded is None or name not in ENTRIES or not isinstance(start, BuiltinFunctionType):
+    if loaded is None or name not in HANDED or not isinstance(start, BuiltinFunctionType):
         return None
     context: bytes = start.__self__  # type: ignore[assignment]  # as ``_builtin`` made it
     if name == "multiply" and struct.unpack_from("<Q", context, 8 * AT["spaces"])[0]:

@@ -33,7 +33,7 @@ from tilewright.arrays.layout import LETTERS
 from tilewright.calls import product
 from tilewright.calls.executable import Executable, executable
 from tilewright.calls.spec import Options
-from tilewright.errors import UnsupportedError
+from tilewright.errors import RoomError, UnsupportedError
 from tilewright.model import Plan
 from tilewright.runtime import call_cache, fastcall_cpu, fastcall_cuda
 from tilewright.runtime.device_calls import Memo, Prepared, distances
@@ -253,7 +253,10 @@ class Serving:
                 return NotImplemented
             if out is None:
                 out = a.new_empty(choice.shape) if c is None else _filled(a, c, choice.shape)
-            run(x, y, out.data_ptr(), self.stream(index))
+            try:
+                run(x, y, out.data_ptr(), self.stream(index))
+            except RoomError:
+                return NotImplemented  # PyTorch's kernel needs no workspace of ours.
             return out
         if choice.call is not None:
             if out is None:

@@ -179,6 +179,12 @@ class Packed:
                 self.block[patch.offset : patch.offset + len(made)] = made
 
 
+def workspaces(arguments: Sequence[Argument]) -> list[Workspace]:
+    """The workspaces among arguments: what a launch needs beside them."""
+    parts = [part for each in arguments for part in (each.fields if isinstance(each, Struct) else (each,))]
+    return [part for part in parts if isinstance(part, Workspace)]
+
+
 def size_of(field: Field) -> int:
     """Bytes of a field."""
     match field:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from typing import NamedTuple
 
 from tilewright.model import Kernel, Launch
@@ -24,6 +24,7 @@ from tilewright.targets.cuda.arguments import (
     Pointer,
     TensorMap,
     Texture,
+    Workspace,
     pack,
 )
 
@@ -34,12 +35,23 @@ TEXTURES = 64
 class Word(NamedTuple):
     """An address that is written over a word of the block: which word, and which address of a launch.
 
-    ``mask`` has the bits that have to be 0 in it.
+    ``mask`` has the bits that have to be 0 in it. ``plus`` is added to it.
     """
 
     at: int
     operand: int
     mask: int
+    plus: int = 0
+
+
+class Room(NamedTuple):
+    """The workspace of a launch, for who patches copies of the block: its bytes, how many of the first are to
+    be 0, the words that become its address or lie in it, and those that become the launch's stamp."""
+
+    size: int
+    zeros: int
+    words: tuple[Word, ...]
+    stamps: tuple[int, ...]
 
 
 class Binding:
@@ -48,6 +60,7 @@ class Binding:
     With textures a new set of addresses costs some ten microseconds, once; all else costs the same for every
     address. One binding is for one thread at a time, and textures live as long as it does: it has to be kept
     until the kernel has run. The context in which the kernel was loaded has to be current.
+    ``insists``: launches ask for a workspace even if the device has just had no room for one (``workspace``).
 
     Raises as ``driver.Launcher`` and ``tensormap.encode``.
     """
@@ -60,6 +73,7 @@ class Binding:
         scalars: Mapping[str, complex] = NO_SCALARS,
     ):
         self.packed = pack(arguments, scalars)
+        self.insists = True
         block, spans = self.packed.block, self.packed.spans
         # Most kernels have one parameter, which is the whole block.
         one = spans == ((0, len(block)),)
@@ -93,9 +107,23 @@ class Binding:
 
     @property
     def words(self) -> tuple[Word, ...] | None:
-        """All that an address changes, for who patches copies of the block; None where the driver has to be
-        asked for some of it."""
-        return None if self._textures or self._maps or self.packed.spaces else tuple(self._words)
+        """All that an operand's address changes, for who patches copies of the block; None where the driver
+        has to be asked for some of it, or for more than one workspace."""
+        encoded = any(at is None for _, _, at in self._mapped)
+        if self._textures or self._maps or encoded or len(self.packed.spaces) > 1:
+            return None
+        return tuple(self._words)
+
+    @property
+    def room(self) -> Room | None:
+        """The workspace of a launch of which there are ``words``; None where it needs none."""
+        if not self.packed.spaces:
+            return None
+        ((offset, field),) = self.packed.spaces
+        mapped = ((place + (at or 0), field.space) for place, field, at in self._mapped)
+        words = (Word(place // WORD, 0, 0, plus) for place, plus in ((offset, 0), *mapped))
+        stamps = tuple(place // WORD for place in self.packed.stamps)
+        return Room(max(1, field.size), field.zeros, tuple(words), stamps)
 
     @property
     def start(self) -> Callable[[int], None]:
@@ -108,7 +136,7 @@ class Binding:
         Raises ``ArgumentError`` for one that no texture or tensor map is made over.
         """
         block = self.packed.block
-        for at, operand, mask in self._words:
+        for at, operand, mask, _ in self._words:
             if addresses[operand] & mask:
                 self._refuse(operand, addresses[operand])
             ADDRESS.pack_into(block, WORD * at, addresses[operand])
@@ -143,18 +171,21 @@ class Binding:
     def __call__(self, stream: int = 0) -> None:
         """Start the kernel on the addresses that were put last, and return at once.
 
-        Raises ``DeviceError`` when the driver refuses."""
+        Raises ``RoomError`` where its workspace cannot be had, ``DeviceError`` when the driver refuses."""
         if not self.packed.spaces:
             self.launcher(stream)
             return
         with ExitStack() as taken:
             for offset, field in self.packed.spaces:
-                address = taken.enter_context(workspace.taken(field.size, field.zeros, stream))
+                address = taken.enter_context(self._room(field, stream))
                 ADDRESS.pack_into(self.packed.block, offset, address)
                 self._map_into(address)
             for offset in self.packed.stamps:
                 ADDRESS.pack_into(self.packed.block, offset, workspace.stamp())
             self.launcher(stream)
+
+    def _room(self, field: Workspace, stream: int) -> AbstractContextManager[int]:
+        return workspace.taken(field.size, field.zeros, stream, self.insists)
 
     def _map_into(self, workspace: int) -> None:
         """Have the maps of tensors in a workspace be of this one."""
