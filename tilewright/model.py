@@ -106,10 +106,13 @@ def _count(digits: str, most: int) -> int:
 
 
 class _Transposed:
-    """What follows from the letters of A and B, of a product as of every product of a list."""
+    """What follows from the letters of A and B, of a product as of each of a list or of groups."""
 
     __slots__ = ()
     dtype: DType
+    m: int
+    n: int
+    k: int
     trans_a: str
     trans_b: str
 
@@ -127,6 +130,13 @@ class _Transposed:
     def transposed_b(self) -> bool:
         """Whether B is stored transposed."""
         return self.trans_b in "tc"
+
+    @property
+    def stored(self) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
+        """Rows and columns of A, B and C as they are stored."""
+        a = (self.k, self.m) if self.transposed_a else (self.m, self.k)
+        b = (self.n, self.k) if self.transposed_b else (self.k, self.n)
+        return a, b, (self.m, self.n)
 
     @property
     def conj_a(self) -> bool:
@@ -217,8 +227,7 @@ class Problem(_Transposed):
         if self.interleaved is not None:
             self._interleave(self.interleaved)
             return
-        rows_a, cols_a = (self.k, self.m) if self.transposed_a else (self.m, self.k)
-        rows_b, cols_b = (self.n, self.k) if self.transposed_b else (self.k, self.n)
+        (rows_a, cols_a), (rows_b, cols_b), _ = self.stored
         for name, packed in (("lda", rows_a), ("ldb", rows_b), ("ldc", self.m)):
             if getattr(self, name) is None:
                 object.__setattr__(self, name, packed)
