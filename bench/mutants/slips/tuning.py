@@ -21,19 +21,19 @@ _SCREENS = "tests/pure/test_tuning.py"
 
 SLIPS: tuple[Slip, ...] = (
     Slip(
-        "tilewright/model.py",
+        "tilewright/model/problem.py",
         'for name in ("stride_a", "stride_b", "stride_c")}',
         'for name in ("stride_a", "stride_c")} | {"stride_b": True}',
         _BUILD,
     ),
     Slip(
-        "tilewright/model.py",
+        "tilewright/model/problem.py",
         "return self.dtype.flops_per_fma * self.m * self.n * self.k",
         "return 2 * self.m * self.n * self.k",
         _MODEL,
     ),
     Slip(
-        "tilewright/model.py",
+        "tilewright/model/problem.py",
         'c = self.m * self.n * (1 if self.beta == "0" else 2)',
         "c = self.m * self.n",
         _MODEL,
