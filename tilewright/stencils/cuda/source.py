@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from tilewright.model import Config, Device, Gemm, SegmentedProblem, Source
 
@@ -72,13 +73,13 @@ def asked(problem: Gemm | SegmentedProblem) -> dict[str, int]:
     }
 
 
-def chosen(config: Mapping[str, object], without: Collection[str] = ()) -> dict[str, object]:
+def chosen(config: Config, without: Collection[str] = ()) -> dict[str, Any]:
     """The parameters of a config as every stencil's block of parameters names them, ``without`` those that
     are no definitions."""
     return {name.upper(): value for name, value in config.items() if name not in without}
 
 
-def persistent(config: Config, device: Device, without: Collection[str] = ()) -> dict[str, object]:
+def persistent(config: Config, device: Device, without: Collection[str] = ()) -> dict[str, Any]:
     """The same of a config of persistent blocks: of those of the grid the ones of an SM, for so many of which
     the compiler leaves registers."""
     return chosen(config, without) | {"BLOCKS": -(-config["blocks"] // device["sms"])}
