@@ -170,9 +170,9 @@ SLIPS: tuple[Slip, ...] = (
         "return value",
         _LINES,
     ),
-    Slip("tilewright/space.py", ">= 1 << 62", ">= 1 << 99", _SPACE),
+    Slip("tilewright/space/growth.py", ">= 1 << 62", ">= 1 << 99", _SPACE),
     Slip(
-        "tilewright/space.py",
+        "tilewright/space/growth.py",
         "self._at[max((self._depth[name] for name in rule.reads), default=0)]",
         "self._at[min((self._depth[name] for name in rule.reads), default=0)]",
         _SPACE,
