@@ -14,7 +14,7 @@ import pytest
 
 import tilewright as tw
 from tilewright import forks
-from tilewright.store import records
+from tilewright.store import connections, records
 from tilewright.targets.cpu import llvm
 
 pytestmark = [
@@ -25,7 +25,7 @@ pytestmark = [
 
 LOCKS = {
     "kernels": lambda: forks.making,
-    "records": lambda: records.using,
+    "records": lambda: connections.using,
     "modules": lambda: forks.loading,
     "compiler": llvm.compiler_lock,
 }

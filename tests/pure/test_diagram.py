@@ -22,7 +22,7 @@ from tilewright.diagram import distinct
 from tilewright.diagram.terms import Term, conditions, known, needed, symbol, traced
 from tilewright.errors import ArgumentError
 from tilewright.model import Config
-from tilewright.space import Param, Rule, Space
+from tilewright.space import Param, Rule, Space, growth
 
 pytestmark = pytest.mark.pure
 
@@ -131,7 +131,7 @@ def test_both_ways_find_the_same_nearest(space: Space, data: st.DataObject) -> N
 
 @given(spaces(), st.integers(1, 9))
 def test_how_many_prefixes_are_looked_at_together_changes_nothing(space: Space, piece: int) -> None:
-    with mock.patch.object(module, "PIECE", piece):
+    with mock.patch.object(growth, "PIECE", piece):
         assert space.count() == len(listed(space))
 
 

@@ -72,7 +72,7 @@ def test_every_name_of_the_kernel_is_defined_and_no_other() -> None:
 @pytest.mark.parametrize(
     ("text", "fields", "reason"),
     [
-        ("h:64x64x64@9", {}, "type 'h'; accepted: s, d, c, z"),
+        ("h:64x64x64@9", {}, "type h is not one of s, d, c, z"),
         ("s:32x64x32@9", {}, "has not two extents of 33 or more"),
         ("s:300x65x64@9", {}, "not alone above 64"),
         ("s:64x64x300@9", {}, "above 160 that is k"),

@@ -68,7 +68,7 @@ def test_every_name_of_the_kernel_is_defined_and_no_other() -> None:
 @pytest.mark.parametrize(
     ("text", "fields", "reason"),
     [
-        ("h:64x64x64@9", {}, "type 'h'; accepted: s, d, c, z"),
+        ("h:64x64x64@9", {}, "type h is not one of s, d, c, z"),
         ("s:32x64x32@9", {}, "has not two extents of 33 or more"),
         ("s:161x33x33@9", {}, "one above 160"),
         ("s:64x64x64@9", {"stride_c": 0}, "written to one C"),

@@ -14,10 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilewright import space as module
 from tilewright.errors import ArgumentError
 from tilewright.model import Config
-from tilewright.space import KINDS, Param, Rule, Space
+from tilewright.space import KINDS, Param, Rule, Space, growth
 from tilewright.stencils.cuda.common import cheapest
 
 pytestmark = pytest.mark.pure
@@ -229,7 +228,7 @@ def test_restricting_to_what_is_not_there_is_refused(tiles: Space, fixed: dict[s
 @given(array_spaces(), st.sampled_from((1, 7, 1 << 18)))
 def test_rules_of_arrays_give_the_same_space(space: Space, piece: int) -> None:
     one_by_one = Space(space.params, space.rules)
-    with mock.patch.object(module, "PIECE", piece):
+    with mock.patch.object(growth, "PIECE", piece):
         assert list(space) == valid(one_by_one)
         assert space.count() == len(valid(one_by_one))
         assert space.funnel() == one_by_one.funnel()
@@ -240,7 +239,7 @@ def test_rules_of_arrays_give_the_same_space(space: Space, piece: int) -> None:
 @given(spaces(), st.integers(1, 9))
 def test_how_many_points_are_looked_at_together_changes_nothing(space: Space, piece: int) -> None:
     expected, steps = list(space), space.funnel()
-    with mock.patch.object(module, "PIECE", piece):
+    with mock.patch.object(growth, "PIECE", piece):
         assert list(space) == expected
         assert space.funnel() == steps
         assert space.count() == len(expected)

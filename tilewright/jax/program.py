@@ -13,7 +13,7 @@ from tilewright.jax import frames
 from tilewright.jax.frames import at, end
 from tilewright.jax.table import DEVICE_BITS, PLAN
 from tilewright.runtime import fastcall_cpu
-from tilewright.runtime.fastcall_cpu import word
+from tilewright.runtime.words import field, put, word
 
 PIECES = 4
 """A thread's share of a batch is cut in so many pieces."""
@@ -29,8 +29,7 @@ XLA is asked for threads with."""
 
 def _load(structure: type[ctypes.Structure], name: str, pointer: str, value: str, kind: str = "ptr") -> str:
     """IR that loads a field of a structure."""
-    place = f"%{value}.at = getelementptr i8, ptr {pointer}, i64 {at(structure, name)}"
-    return f"  {place}\n  %{value} = load {kind}, ptr %{value}.at\n"
+    return field(at(structure, name), pointer, value, kind)
 
 
 def _store(structure: type[ctypes.Structure], name: str, pointer: str, value: str, kind: str = "ptr") -> str:
@@ -250,8 +249,7 @@ def _job(name: str, value: str, kind: str = "i64") -> str:
 
 def _put(name: str, value: str, kind: str = "i64") -> str:
     """IR that writes a word of a shared batch."""
-    place = f"  %job.{name} = getelementptr i64, ptr %job, i64 {JOB.index(name)}\n"
-    return f"{place}  store {kind} {value}, ptr %job.{name}\n"
+    return put(JOB.index(name), "%job", value, f"job.{name}", kind)
 
 
 def _place(name: str) -> str:
@@ -260,24 +258,6 @@ def _place(name: str) -> str:
 
 
 _SHARED = f"""
-; The kernel on some products of its batch.
-define internal void @part(ptr %context, ptr %a, ptr %b, ptr %c, i64 %first, i64 %count) {{
-entry:
-{word(fastcall_cpu.AT["kernel"], "%context", "kernel", "ptr")}\
-{_count("itemsize", "size")}{_count("stride_a", "sa")}{_count("stride_b", "sb")}{_count("stride_c", "sc")}\
-  %scalars = getelementptr i64, ptr %context, i64 {fastcall_cpu.AT["scalar0"]}
-  %bytes = mul i64 %first, %size
-  %a.skip = mul i64 %bytes, %sa
-  %b.skip = mul i64 %bytes, %sb
-  %c.skip = mul i64 %bytes, %sc
-  %a.here = getelementptr i8, ptr %a, i64 %a.skip
-  %b.here = getelementptr i8, ptr %b, i64 %b.skip
-  %c.here = getelementptr i8, ptr %c, i64 %c.skip
-  call void %kernel(ptr %a.here, ptr %b.here, ptr %c.here, \
-i64 %sa, i64 %sb, i64 %sc, i64 %count, ptr %scalars)
-  ret void
-}}
-
 ; Who takes a piece asks for one more to come, as long as some are wanted: so many are woken in little time,
 ; and none for nothing. Until the piece is done the call is not, nor what XLA answers by.
 define internal void @work(ptr %job) {{
@@ -463,5 +443,5 @@ broken:
 """
 
 ENTRIES = ("setup", "cpu", "cuda")
-TEXT = _COMMON + _SHARED + _CPU + _CUDA
+TEXT = _COMMON + fastcall_cpu.PART + _SHARED + _CPU + _CUDA
 """The whole program, whose entries these are."""

@@ -251,12 +251,10 @@ class Layout(NamedTuple):
 def layouts(problem: Problem) -> tuple[Layout, Layout, Layout]:
     """A, B and C of a problem as they are stored; a stride of 0 is one matrix for the whole batch."""
     p, kind = problem, TYPES[problem.dtype.letter][0]
-    a = (p.k, p.m) if p.transposed_a else (p.m, p.k)
-    b = (p.n, p.k) if p.transposed_b else (p.k, p.n)
     lds = (p.lda or 0, p.ldb or 0, p.ldc or 0)
     # Nobody moves from one matrix to the next where there is one.
     strides = p.strides if p.batch > 1 else (0, 0, 0)
-    rows = zip((a, b, (p.m, p.n)), lds, strides, strict=True)
+    rows = zip(p.stored, lds, strides, strict=True)
     one, two, three = (Layout(kind, *shape, ld, p.batch, stride) for shape, ld, stride in rows)
     return one, two, three
 

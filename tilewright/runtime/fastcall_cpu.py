@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.model import Device, Kernel, Source
+from tilewright.runtime.words import field, word
 from tilewright.stencils.cpu.ir import LAYOUT_WORDS
 from tilewright.store import binaries
 from tilewright.targets.cpu import llvm
@@ -84,21 +85,31 @@ DATA, RANK, SHAPE, STRIDES, DESCR, FLAGS = 16, 24, 32, 40, 56, 64
 ALIGNED, WRITEABLE = 0x100, 0x400
 
 
-def word(index: int, pointer: str, value: str, kind: str) -> str:
-    """IR that loads one of the 64-bit words at a pointer."""
-    address = f"%{value}.at = getelementptr i64, ptr {pointer}, i64 {index}"
-    return f"  {address}\n  %{value} = load {kind}, ptr %{value}.at\n"
-
-
 def _word(name: str, pointer: str, value: str, kind: str = "i64") -> str:
     """IR that loads a word of the context by its name."""
     return word(AT[name], pointer, value, kind)
 
 
-def _field(array: str, offset: int, value: str, kind: str) -> str:
-    """IR that loads a field of an array object."""
-    address = f"%{value}.at = getelementptr i8, ptr {array}, i64 {offset}"
-    return f"  {address}\n  %{value} = load {kind}, ptr %{value}.at\n"
+PART = f"""
+define internal void @part(ptr %context, ptr %a, ptr %b, ptr %c, i64 %first, i64 %count) {{
+entry:
+{_word("kernel", "%context", "kernel", "ptr")}{_word("itemsize", "%context", "size")}\
+{_word("stride_a", "%context", "sa")}{_word("stride_b", "%context", "sb")}\
+{_word("stride_c", "%context", "sc")}\
+  %scalars = getelementptr i64, ptr %context, i64 {AT["scalar0"]}
+  %skip = mul i64 %first, %size
+  %a.skip = mul i64 %skip, %sa
+  %b.skip = mul i64 %skip, %sb
+  %c.skip = mul i64 %skip, %sc
+  %a.here = getelementptr i8, ptr %a, i64 %a.skip
+  %b.here = getelementptr i8, ptr %b, i64 %b.skip
+  %c.here = getelementptr i8, ptr %c, i64 %c.skip
+  call void %kernel(ptr %a.here, ptr %b.here, ptr %c.here, \
+i64 %sa, i64 %sb, i64 %sc, i64 %count, ptr %scalars)
+  ret void
+}}
+"""
+"""``part``: the kernel on some products of its batch."""
 
 
 def _program() -> str:
@@ -112,9 +123,9 @@ entry:
 {_word("array_type", "%context", "type", "ptr")}  %is.array = icmp eq ptr %kind, %type
   br i1 %is.array, label %fields, label %no
 fields:
-{_field("%array", RANK, "rank", "i32")}{_field("%array", DESCR, "descr", "ptr")}\
-{_field("%array", FLAGS, "flags", "i32")}{_field("%array", SHAPE, "shape", "ptr")}\
-{_field("%array", STRIDES, "strides", "ptr")}{_word("descr", "%context", "descr.plan", "ptr")}\
+{field(RANK, "%array", "rank", "i32")}{field(DESCR, "%array", "descr", "ptr")}\
+{field(FLAGS, "%array", "flags", "i32")}{field(SHAPE, "%array", "shape", "ptr")}\
+{field(STRIDES, "%array", "strides", "ptr")}{_word("descr", "%context", "descr.plan", "ptr")}\
   %rank.plan = load i64, ptr %plan
   %rank.wide = sext i32 %rank to i64
   %rank.ok = icmp eq i64 %rank.wide, %rank.plan
@@ -151,7 +162,7 @@ no:
     apart = f"""
 define internal i1 @apart(ptr %x, ptr %c, ptr %context, i64 %low.word) {{
 entry:
-{_field("%x", DATA, "x.data", "i64")}{_field("%c", DATA, "c.data", "i64")}\
+{field(DATA, "%x", "x.data", "i64")}{field(DATA, "%c", "c.data", "i64")}\
 {_word("low2", "%context", "c.low")}{_word("high2", "%context", "c.high")}\
   %x.low.at = getelementptr i64, ptr %context, i64 %low.word
   %x.low = load i64, ptr %x.low.at
@@ -165,25 +176,6 @@ entry:
   %after = icmp ule i64 %c.last, %x.first
   %apart = or i1 %before, %after
   ret i1 %apart
-}}
-"""
-    part = f"""
-define internal void @part(ptr %context, ptr %a, ptr %b, ptr %c, i64 %first, i64 %count) {{
-entry:
-{_word("kernel", "%context", "kernel", "ptr")}{_word("itemsize", "%context", "size")}\
-{_word("stride_a", "%context", "sa")}{_word("stride_b", "%context", "sb")}\
-{_word("stride_c", "%context", "sc")}\
-  %scalars = getelementptr i64, ptr %context, i64 {AT["scalar0"]}
-  %skip = mul i64 %first, %size
-  %a.skip = mul i64 %skip, %sa
-  %b.skip = mul i64 %skip, %sb
-  %c.skip = mul i64 %skip, %sc
-  %a.here = getelementptr i8, ptr %a, i64 %a.skip
-  %b.here = getelementptr i8, ptr %b, i64 %b.skip
-  %c.here = getelementptr i8, ptr %c, i64 %c.skip
-  call void %kernel(ptr %a.here, ptr %b.here, ptr %c.here, \
-i64 %sa, i64 %sb, i64 %sc, i64 %count, ptr %scalars)
-  ret void
 }}
 """
     team = f"""
@@ -331,8 +323,8 @@ check.memory:
   %apart = and i1 %x.apart, %y.apart
   br i1 %apart, label %go, label %refuse
 go:
-{_field("%x", DATA, "x.data", "ptr")}{_field("%y", DATA, "y.data", "ptr")}\
-{_field("%c", DATA, "c.data", "ptr")}\
+{field(DATA, "%x", "x.data", "ptr")}{field(DATA, "%y", "y.data", "ptr")}\
+{field(DATA, "%c", "c.data", "ptr")}\
 {_word("swap", "%context", "swap")}{_word("release", "%context", "release")}\
   %swapped = icmp ne i64 %swap, 0
   %a = select i1 %swapped, ptr %y.data, ptr %x.data
@@ -358,7 +350,7 @@ finish:
   ret ptr %result
 }}
 """
-    return same + apart + part + team + raw + call + "\ndeclare i64 @llvm.smin.i64(i64, i64)\n"
+    return same + apart + PART + team + raw + call + "\ndeclare i64 @llvm.smin.i64(i64, i64)\n"
 
 
 class MethodDef(ctypes.Structure):

@@ -46,6 +46,7 @@ from typing import NamedTuple
 
 from tilewright.model import Kernel
 from tilewright.runtime import fastcall_cpu
+from tilewright.runtime.words import put, word
 from tilewright.targets.cpu import processor
 from tilewright.targets.cuda import driver, workspace
 from tilewright.targets.cuda.arguments import MAP_ALIGNMENT, WORD
@@ -119,7 +120,7 @@ AT = {name: index for names in (WORDS, KEPT, PRODUCT) for index, name in enumera
 
 def _word(name: str, value: str, kind: str = "ptr") -> str:
     """IR that loads a word of the context by its name."""
-    return fastcall_cpu.word(AT[name], "%context", value, kind)
+    return word(AT[name], "%context", value, kind)
 
 
 def _argument(index: int, value: str) -> str:
@@ -202,9 +203,7 @@ def _product() -> str:
         *("layout_a", "layout_b", "layout_c", "algorithm"),
     )
     row = "".join(
-        f"  %row.{name}.at = getelementptr i64, ptr %row, i64 {index}\n"
-        f"  %row.{name} = load i64, ptr %row.{name}.at\n"
-        for index, name in enumerate(("stream", "thread", "space"))
+        word(index, "%row", f"row.{name}", "i64") for index, name in enumerate(("stream", "thread", "space"))
     )
     return f"""
 define internal i32 @product(ptr %context, i64 %a, i64 %b, i64 %out, i64 %stream, i64 %space) {{
@@ -279,15 +278,9 @@ def _patched() -> str:
     """The entries ``start_patched`` and ``raw_start_patched``, and ``patched``, which they and ``start_kept``
     call."""
     words, stream = ctypes.sizeof(Configuration) // WORD, Configuration.stream.offset // WORD
-    row = "".join(
-        f"  %patch.{name}.at = getelementptr i64, ptr %patch, i64 {index}\n"
-        f"  %patch.{name} = load i64, ptr %patch.{name}.at\n"
-        for index, name in enumerate(Word._fields)
-    )
+    row = "".join(word(index, "%patch", f"patch.{name}", "i64") for index, name in enumerate(Word._fields))
     given = "".join(
-        f"  %given.{name} = getelementptr i64, ptr %addresses, i64 {index}\n"
-        f"  store i64 %{name}, ptr %given.{name}\n"
-        for index, name in enumerate(GIVEN)
+        put(index, "%addresses", f"%{name}", f"given.{name}") for index, name in enumerate(GIVEN)
     )
     return f"""
 define internal i32 @patched(ptr %context, i64 %a, i64 %b, i64 %out, i64 %stream, i64 %space, i64 %stamp) {{

@@ -17,9 +17,9 @@ from typing import Any, TypeVar
 
 from tilewright.errors import ArgumentError, RecordsError
 from tilewright.store.codecs import CODECS
+from tilewright.store.connections import using
 from tilewright.store.jsonl import compact
 from tilewright.store.paths import home, set_aside, warn_once
-from tilewright.store.records import using
 
 T = TypeVar("T")
 

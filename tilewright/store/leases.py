@@ -24,7 +24,8 @@ from weakref import WeakValueDictionary
 
 from tilewright.model import Record
 from tilewright.store.jsonl import spelled
-from tilewright.store.records import Records, body_of
+from tilewright.store.records import Records
+from tilewright.store.tries import body_of
 
 FATAL = 6
 """Deaths that make a candidate poison. A process may be ended by anybody, and children run the candidates:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilewright.runtime import fastcall_cpu
+from tilewright.runtime.words import put, word
 
 AXES = 3
 """The most axes of an operand."""
@@ -54,7 +54,7 @@ HASH = 0x9E3779B97F4A7C15
 
 
 def _at(names: Sequence[str], name: str, of: str, value: str, kind: str = "i64") -> str:
-    return fastcall_cpu.word(names.index(name), of, value, kind)
+    return word(names.index(name), of, value, kind)
 
 
 def _known(name: str, kind: str = "ptr") -> str:
@@ -73,6 +73,57 @@ def _counted(name: str) -> str:
         f"  {at} = getelementptr i64, ptr %context, i64 {CONTEXT.index(name)}\n"
         f"  %{name}.before = atomicrmw add ptr {at}, i64 1 monotonic\n"
     )
+
+
+_CLEARED = "".join(put(at, "%key", "0", f"zero.{at}") for at in range(KEY))
+"""IR that makes a key of zeros."""
+_STREAM = f"""\
+  store i64 0, ptr %stream.to
+{_known("stream")}\
+  %streamed = icmp ne ptr %stream, null
+  br i1 %streamed, label %current.stream, label %start
+current.stream:
+  %stream.code = call i32 %stream(i32 %index, ptr %stream.to)
+  br label %start
+start:
+  %stream.value = load i64, ptr %stream.to
+"""
+"""IR that asks for the current stream of the device ``index``, 0 of a processor."""
+
+
+def _type(info: str) -> str:
+    """IR of PyTorch's number of the type of a tensor, by what ``read`` says of that."""
+    return f"""\
+  %type.wide = and i64 {info}, 255
+  %type = trunc i64 %type.wide to i32
+"""
+
+
+def _index(info: str) -> str:
+    """IR of the number of a tensor's device, by what ``read`` says of that."""
+    return f"""\
+  %index.up = lshr i64 {info}, 8
+  %index.wide = and i64 %index.up, 127
+  %index = trunc i64 %index.wide to i32
+"""
+
+
+def _made(data: str, to: str, failed: str) -> str:
+    """IR that makes the result that a row says, by the type of a, and puts its address to ``to`` by the
+    function ``data``; it goes on at ``failed`` without memory."""
+    return f"""\
+  %sizes.at = getelementptr i64, ptr %row, i64 {ROW.index("size0")}
+  %steps.at = getelementptr i64, ptr %row, i64 {ROW.index("step0")}
+{_type("%a.info")}\
+  %device.short = trunc i64 %device to i32
+  %empty.code = call i32 %empty(i64 %axes, ptr %sizes.at, ptr %steps.at, i32 %type, i32 %device.short, \
+i32 %index, ptr %hold)
+  %empty.made = icmp eq i32 %empty.code, 0
+  br i1 %empty.made, label %address, label %{failed}
+address:
+  %made = load ptr, ptr %hold
+  %made.code = call i32 %{data}(ptr %made, ptr %{to})
+"""
 
 
 def _read() -> str:
@@ -185,11 +236,8 @@ step:
   %more = icmp ugt i64 %axis, 0
   br i1 %more, label %step, label %make
 make:
-  %type.wide = and i64 %info, 255
-  %type = trunc i64 %type.wide to i32
-  %index.up = lshr i64 %info, 8
-  %index.wide = and i64 %index.up, 127
-  %index = trunc i64 %index.wide to i32
+{_type("%info")}\
+{_index("%info")}\
   %device.short = trunc i64 %device to i32
   %empty.code = call i32 %empty(i64 %axes, ptr %sizes, ptr %steps, i32 %type, i32 %device.short, \
 i32 %index, ptr %hold)
@@ -318,9 +366,7 @@ unlaunched:
   %python = icmp ne i64 %asks, 0
   br i1 %python, label %question, label %{passed}
 where:
-  %index.up = lshr i64 %a.info, 8
-  %index.wide = and i64 %index.up, 127
-  %index = trunc i64 %index.wide to i32
+{_index("%a.info")}\
 {_known("several", "i64")}\
   %alone = icmp eq i64 %several, 0
   br i1 %alone, label %{served}, label %which.one
@@ -339,11 +385,6 @@ def _serve() -> str:
         f"  %{name}.key = getelementptr i64, ptr %key, i64 {1 + at * 2 * AXES}\n"
         for at, name in enumerate(("a", "b", "out"))
     )
-    clear = "".join(
-        f"  %zero.{at} = getelementptr i64, ptr %key, i64 {at}\n  store i64 0, ptr %zero.{at}\n"
-        for at in range(KEY)
-    )
-    size, step = ROW.index("size0"), ROW.index("step0")
 
     def apart(name: str) -> str:
         return f"""\
@@ -372,7 +413,7 @@ entry:
   %b.at = getelementptr ptr, ptr %stack, i64 1
   %b = load ptr, ptr %b.at
   %writes = icmp eq i64 %given, 3
-{clear}{keys}\
+{_CLEARED}{keys}\
   store i64 0, ptr %out.data
   br i1 %writes, label %third, label %two
 third:
@@ -450,18 +491,7 @@ overlap:
   br i1 %apart, label %streams, label %pass
 make:
 {_known("empty")}{_known("device", "i64")}{_known("data").replace("%data", "%data.of")}\
-  %sizes.at = getelementptr i64, ptr %row, i64 {size}
-  %steps.at = getelementptr i64, ptr %row, i64 {step}
-  %type.wide = and i64 %a.info, 255
-  %type = trunc i64 %type.wide to i32
-  %device.short = trunc i64 %device to i32
-  %empty.code = call i32 %empty(i64 %axes, ptr %sizes.at, ptr %steps.at, i32 %type, i32 %device.short, \
-i32 %index, ptr %hold)
-  %empty.made = icmp eq i32 %empty.code, 0
-  br i1 %empty.made, label %address, label %pass
-address:
-  %made = load ptr, ptr %hold
-  %made.code = call i32 %data.of(ptr %made, ptr %out.data)
+{_made("data.of", "out.data", "pass")}\
   br label %streams
 streams:
   %result = phi ptr [ %out, %overlap ], [ %made, %address ]
@@ -483,15 +513,7 @@ i64 %b.address, ptr %b.hold)
 ready:
   %x = phi i64 [ %a.address, %streams ], [ %a.packed, %copy ]
   %y = phi i64 [ %b.address, %streams ], [ %b.packed, %copy ]
-  store i64 0, ptr %stream.to
-{_known("stream")}\
-  %streamed = icmp ne ptr %stream, null
-  br i1 %streamed, label %current.stream, label %start
-current.stream:
-  %stream.code = call i32 %stream(i32 %index, ptr %stream.to)
-  br label %start
-start:
-  %stream.value = load i64, ptr %stream.to
+{_STREAM}\
   %launched = call i32 %launch(ptr %its.context, i64 %x, i64 %y, i64 %out.address, i64 %stream.value)
   br i1 %copying, label %release, label %judge
 release:
@@ -554,11 +576,6 @@ declare i32 @__gxx_personality_v0(...)
 def _add() -> str:
     """``add``: a call of ``added``, of c, a, b, beta and alpha. The result is a new tensor, or a itself where
     nothing was done."""
-    size, step = ROW.index("size0"), ROW.index("step0")
-    clear = "".join(
-        f"  %zero.{at} = getelementptr i64, ptr %key, i64 {at}\n  store i64 0, ptr %zero.{at}\n"
-        for at in range(KEY)
-    )
     keys = "".join(
         f"  %{name}.key = getelementptr i64, ptr %key, i64 {1 + at * 2 * AXES}\n"
         f"  %{name}.info = call i64 @read(ptr %context, ptr %{name}, ptr %{name}.key, ptr %{name}.data)\n"
@@ -569,10 +586,7 @@ def _add() -> str:
         for at, name in enumerate(("c", "a", "b"))
     )
     scalars = "".join(
-        f"  %{name}.at = getelementptr i64, ptr %stack, i64 {3 + at}\n"
-        f"  %{name} = load i64, ptr %{name}.at\n"
-        f"  %{name}.key = getelementptr i64, ptr %key, i64 {KEY - 2 + at}\n"
-        f"  store i64 %{name}, ptr %{name}.key\n"
+        word(3 + at, "%stack", name, "i64") + put(KEY - 2 + at, "%key", f"%{name}", f"{name}.key")
         for at, name in enumerate(("beta", "alpha"))
     )
     return f"""
@@ -585,7 +599,7 @@ entry:
   %hold = alloca ptr
   %stream.to = alloca i64
   %current.to = alloca i32
-{given}{clear}{scalars}{keys}\
+{given}{_CLEARED}{scalars}{keys}\
   %infos.1 = or i64 %a.info, %b.info
   %infos = or i64 %infos.1, %c.info
   %strange = icmp slt i64 %infos, 0
@@ -602,18 +616,7 @@ look:
 {_looked_up("c", "make", "nothing")}\
 make:
 {_known("empty")}{_known("device", "i64")}{_known("data")}{_known("copy")}{_known("axes", "i64")}\
-  %sizes.at = getelementptr i64, ptr %row, i64 {size}
-  %steps.at = getelementptr i64, ptr %row, i64 {step}
-  %type.wide = and i64 %a.info, 255
-  %type = trunc i64 %type.wide to i32
-  %device.short = trunc i64 %device to i32
-  %empty.code = call i32 %empty(i64 %axes, ptr %sizes.at, ptr %steps.at, i32 %type, i32 %device.short, \
-i32 %index, ptr %hold)
-  %empty.made = icmp eq i32 %empty.code, 0
-  br i1 %empty.made, label %address, label %nothing
-address:
-  %made = load ptr, ptr %hold
-  %made.code = call i32 %data(ptr %made, ptr %c.data)
+{_made("data", "c.data", "nothing")}\
   %out.address = load i64, ptr %c.data
   %reads = icmp ne i64 %beta, 0
   br i1 %reads, label %copying, label %streams
@@ -622,15 +625,7 @@ copying:
   %copied = icmp eq i32 %copy.code, 0
   br i1 %copied, label %streams, label %drop
 streams:
-  store i64 0, ptr %stream.to
-{_known("stream")}\
-  %streamed = icmp ne ptr %stream, null
-  br i1 %streamed, label %current.stream, label %start
-current.stream:
-  %stream.code = call i32 %stream(i32 %index, ptr %stream.to)
-  br label %start
-start:
-  %stream.value = load i64, ptr %stream.to
+{_STREAM}\
   %code = call i32 %launch(ptr %its.context, i64 %a.address, i64 %b.address, i64 %out.address, \
 i64 %stream.value)
   %started = icmp eq i32 %code, 0
@@ -668,32 +663,26 @@ def named(kind: str, name: str) -> str:
     return f"{kind}_{name.replace('.', '_')}".lower()
 
 
+def _entry(name: str, call: str) -> str:
+    """An entry with a context of its own, and where that is."""
+    return f"""
+@{name}.context = internal global [{len(CONTEXT)} x i64] zeroinitializer, align 64
+define ptr @{name}_at() {{
+  ret ptr @{name}.context
+}}
+define void @{name}(ptr %stack, i64 %given, i64 %returned) uwtable {{
+  call void {call}
+  ret void
+}}
+"""
+
+
 def text() -> str:
-    """The program: an entry by operator and kind of device, each with a context of its own."""
-    entries = "".join(
-        f"""
-@{name}.context = internal global [{len(CONTEXT)} x i64] zeroinitializer, align 64
-define ptr @{name}_at() {{
-  ret ptr @{name}.context
-}}
-define void @{name}(ptr %stack, i64 %given, i64 %returned) uwtable {{
-  call void @serve(ptr @{name}.context, ptr %stack, i64 %given)
-  ret void
-}}
-"""
-        for name in (named(kind, operator) for kind in KINDS for operator in ENTRIES)
-    )
-    entries += "".join(
-        f"""
-@{name}.context = internal global [{len(CONTEXT)} x i64] zeroinitializer, align 64
-define ptr @{name}_at() {{
-  ret ptr @{name}.context
-}}
-define void @{name}(ptr %stack, i64 %given, i64 %returned) uwtable {{
-  call void @add(ptr @{name}.context, ptr %stack)
-  ret void
-}}
-"""
-        for name in (named(kind, ADDED) for kind in KINDS)
-    )
-    return _read() + _packed() + _find() + _serve() + _add() + entries
+    """The program: an entry by operator and kind of device."""
+    products = (named(kind, operator) for kind in KINDS for operator in ENTRIES)
+    sums = (named(kind, ADDED) for kind in KINDS)
+    entries = [
+        *(_entry(name, f"@serve(ptr @{name}.context, ptr %stack, i64 %given)") for name in products),
+        *(_entry(name, f"@add(ptr @{name}.context, ptr %stack)") for name in sums),
+    ]
+    return "".join([_read(), _packed(), _find(), _serve(), _add(), *entries])

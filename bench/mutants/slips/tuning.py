@@ -21,19 +21,19 @@ _SCREENS = "tests/pure/test_tuning.py"
 
 SLIPS: tuple[Slip, ...] = (
     Slip(
-        "tilewright/model.py",
+        "tilewright/model/problem.py",
         'for name in ("stride_a", "stride_b", "stride_c")}',
         'for name in ("stride_a", "stride_c")} | {"stride_b": True}',
         _BUILD,
     ),
     Slip(
-        "tilewright/model.py",
+        "tilewright/model/problem.py",
         "return self.dtype.flops_per_fma * self.m * self.n * self.k",
         "return 2 * self.m * self.n * self.k",
         _MODEL,
     ),
     Slip(
-        "tilewright/model.py",
+        "tilewright/model/problem.py",
         'c = self.m * self.n * (1 if self.beta == "0" else 2)',
         "c = self.m * self.n",
         _MODEL,
@@ -142,10 +142,10 @@ SLIPS: tuple[Slip, ...] = (
         "            pass\n",
         _WORKERS,
     ),
-    Slip("tilewright/store/records.py", "AND toolchain = :v8 ", "", _EXPORTS),
-    Slip("tilewright/store/records.py", "ORDER BY protocol DESC, per_product", "ORDER BY per_product", _BEST),
+    Slip("tilewright/store/tries.py", "AND toolchain = :v8 ", "", _EXPORTS),
+    Slip("tilewright/store/tries.py", "ORDER BY protocol DESC, per_product", "ORDER BY per_product", _BEST),
     Slip(
-        "tilewright/store/records.py",
+        "tilewright/store/tries.py",
         "(later.moment, later.id) > (t.moment, t.id)",
         "later.id < t.id",
         _BEST,
@@ -157,11 +157,11 @@ SLIPS: tuple[Slip, ...] = (
     Slip("tilewright/tuning/fleet.py", "if each.key == key", "if each.kind == kind", _PIPELINE),
     Slip("tilewright/store/leases.py", "deaths += ended * begun", "deaths += ended", _LEASES),
     Slip("tilewright/store/leases.py", "_started(pid) == start", "True", _LEASES),
-    Slip("tilewright/store/records.py", "(_DAMAGED_ROWS, *_LEASES), _LEASES", "_LEASES, _LEASES", _DAMAGE),
+    Slip("tilewright/store/schema.py", "(_DAMAGED_ROWS, *_LEASES), _LEASES", "_LEASES, _LEASES", _DAMAGE),
     Slip(
-        "tilewright/store/records.py",
-        "_make_tables(held, _check_version(held, path))",
-        "_make_tables(held, version)",
+        "tilewright/store/connections.py",
+        "make_tables(held, check_version(held, path))",
+        "make_tables(held, version)",
         _DAMAGE,
     ),
     Slip(
@@ -170,9 +170,9 @@ SLIPS: tuple[Slip, ...] = (
         "return value",
         _LINES,
     ),
-    Slip("tilewright/space.py", ">= 1 << 62", ">= 1 << 99", _SPACE),
+    Slip("tilewright/space/growth.py", ">= 1 << 62", ">= 1 << 99", _SPACE),
     Slip(
-        "tilewright/space.py",
+        "tilewright/space/growth.py",
         "self._at[max((self._depth[name] for name in rule.reads), default=0)]",
         "self._at[min((self._depth[name] for name in rule.reads), default=0)]",
         _SPACE,

@@ -68,7 +68,7 @@ def only_reads(monkeypatch: pytest.MonkeyPatch, code: int = sqlite3.SQLITE_READO
         failure.sqlite_errorcode = code
         raise failure
 
-    monkeypatch.setattr("tilewright.store.records._prepare", refuse)
+    monkeypatch.setattr("tilewright.store.connections._prepare", refuse)
 
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

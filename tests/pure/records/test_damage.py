@@ -12,8 +12,10 @@ import pytest
 
 from tests.pure.records.samples import DEVICE, PROBLEM, best, damaged, only_reads, points_n, record
 from tilewright.errors import RecordsError
+from tilewright.store.connections import identity_of, retire
 from tilewright.store.paths import set_aside
-from tilewright.store.records import SCHEMA, Records, _check_version, _identity, _retire
+from tilewright.store.records import Records
+from tilewright.store.schema import SCHEMA, check_version
 
 pytestmark = pytest.mark.pure
 
@@ -80,10 +82,10 @@ def test_the_side_files_of_a_damaged_store_go_with_it(store: Records) -> None:
 
 def test_a_store_that_another_has_replaced_is_left_alone(store: Records) -> None:
     store.path.write_bytes(b"damaged")
-    seen = _identity(store.path)
+    seen = identity_of(store.path)
     set_aside(store.path)
     store.append(record())
-    _retire(store.path, seen, sqlite3.DatabaseError("malformed"))
+    retire(store.path, seen, sqlite3.DatabaseError("malformed"))
     assert store.all() == [record()]
     assert len(damaged(store.path.parent)) == 1
 
@@ -94,7 +96,7 @@ def test_a_store_that_stays_damaged_is_an_error(store: Records, monkeypatch: pyt
         failure.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
         raise failure
 
-    monkeypatch.setattr("tilewright.store.records._prepare", broken)
+    monkeypatch.setattr("tilewright.store.connections._prepare", broken)
     with (
         pytest.warns(RuntimeWarning, match="is damaged"),
         pytest.raises(RecordsError, match=r"records\.sqlite"),
@@ -297,11 +299,11 @@ def test_another_may_be_quicker_to_make_the_tables(
     if old:
         store.append(record(1.0))
         as_of_schema(1, store)
-    looked = "tilewright.store.records._check_version"
+    looked = "tilewright.store.connections.check_version"
 
     def late(*asked: Any) -> int:
-        version = _check_version(*asked)
-        monkeypatch.setattr(looked, _check_version)
+        version = check_version(*asked)
+        monkeypatch.setattr(looked, check_version)
         Records(store.path).append(record(2.0))
         return version
 

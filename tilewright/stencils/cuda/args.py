@@ -80,7 +80,7 @@ def nested(problem: Problem, group: int = 1, first: int = -1, along: int = 1) ->
 
 def _textures(p: Problem, reading: str) -> tuple[Texture, Texture]:
     size = p.dtype.itemsize
-    a, b = ((p.k, p.m) if p.transposed_a else (p.m, p.k)), ((p.n, p.k) if p.transposed_b else (p.k, p.n))
+    a, b, _ = p.stored
     return (
         Texture("texture_a", A, reading, *a, p.lda or 0, size),
         Texture("texture_b", B, reading, *b, p.ldb or 0, size),

@@ -1,5 +1,5 @@
-"""What the CUDA stencils compute in common: which devices run them, alignment, what an SM holds, and the
-choice of a default. The rules that their spaces share are in ``limits``.
+"""What the CUDA stencils compute in common: alignment, what an SM holds, and the choice of a default. The
+rules that their spaces share are in ``limits``, and what they say alike of problems is in ``accepting``.
 
 Sizes are in elements, shared memory in bytes, registers are words of 32 bits. Functions on configs work on
 numbers and on NumPy arrays.
@@ -32,34 +32,6 @@ IN_FLIGHT = 32 * 1024
 def modern(device: Device) -> bool:
     """Whether a device runs the kernels; the spaces of older ones can be counted."""
     return "cp_async" in device.supports
-
-
-def too_old(device: Device) -> str | None:
-    """Why no kernel runs on a device; None where they do."""
-    if modern(device):
-        return None
-    return f"compute capability {device['capability'] / 10:.1f}; the kernel needs asynchronous copies (8.0)"
-
-
-def no_gpu(device: Device) -> str | None:
-    """Why a device is none of those that CUDA stencils write for, or runs no kernel; None where it is."""
-    return f"{device.name} is no CUDA device" if device.kind != "cuda" else too_old(device)
-
-
-def unserved(p: Problem, device: Device) -> str | None:
-    """Why none of the stencils for batches along one axis serves a problem on a device, whatever its sizes:
-    no GPU, an empty operand, one C for many products, elements that begin between two; None where nothing
-    speaks against it."""
-    reason = no_gpu(device)
-    if reason is not None:
-        return reason
-    if min(p.m, p.n, p.k, p.batch) < 1:
-        return "there is nothing to multiply"
-    if p.batch > 1 and p.strides[2] == 0:
-        return "all products would be written to one C"
-    if p.align % p.dtype.itemsize:
-        return f"addresses are multiples of {p.align} bytes only, not of an element's {p.dtype.itemsize}"
-    return None
 
 
 def units(p: Problem) -> tuple[int, int, int]:

@@ -1,18 +1,18 @@
 """Tiles that are cut along k among blocks, for stencils whose sums meet as ``warpgroup/parts.cuh`` has it:
-which tiles these are, who has how much of them, and the workspace.
+the rules of their spaces, which tiles these are, who has how much of them, and the workspace.
 
 Functions on configs work on numbers and on NumPy arrays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from tilewright.model import Config
-from tilewright.space import HARDWARE, KINDS, Space
+from tilewright.space import HARDWARE, KINDS, Rule, Space, arguments
 from tilewright.stencils.cuda.warpgroup.needs import FLAGS, Cut, cut_share, cut_tiles, cut_workers
 from tilewright.targets.cuda.arguments import Scalar, Stamp, Struct, Workspace
 
@@ -29,6 +29,53 @@ CALLED = 1200
 """Clocks from asking for the sums of another block to having added them, for each of these."""
 TOLD = 2500
 """Clocks for which a block waits that adds the sums of others."""
+
+Needed = Callable[..., Any]
+
+
+def rules(waves: Needed, slices: Needed) -> Iterator[Rule]:
+    """What spaces say of ``cut``. Both functions take parameters by their names: ``waves`` gives the tiles of
+    clusters, and how many there are at a time, ``slices`` those of a tile along k."""
+    yield Rule(
+        "cut-count",
+        "queryable",
+        "slices of tiles that are cut are fewer than 2^31",
+        _of(
+            lambda cut, wave, count: cut_tiles(*wave, cut) * (count + cut) < 2**31,
+            waves,
+            slices,
+        ),
+    )
+    yield Rule(
+        "cut-full",
+        "soft",
+        "tiles are cut where the last wave is not full",
+        _of(lambda cut, wave: (cut == 0) | (cut_tiles(*wave, cut) > 0), waves),
+    )
+    yield Rule(
+        "cut-idle",
+        "soft",
+        "tiles of the last wave are not cut in more parts than there are blocks for",
+        _of(lambda cut, wave: (cut <= 1) | (wave[0] % wave[1] * cut <= wave[1]), waves),
+    )
+    yield Rule(
+        "cut-short",
+        "soft",
+        f"a part of a tile has {LEAST} slices or more",
+        _of(lambda cut, count: (cut <= 1) | (count >= LEAST * cut), slices),
+    )
+
+
+def _of(fits: Callable[..., Any], *needed: Needed) -> Needed:
+    """A rule's test of ``cut`` and of what each function makes of its parameters."""
+    read = [(each, arguments(each)) for each in needed]
+
+    def test(cut: Any, **values: Any) -> Any:
+        return fits(cut, *(each(**{name: values[name] for name in names}) for each, names in read))
+
+    names = dict.fromkeys(name for _, names in read for name in names)
+    test.reads = (*names, "cut")  # type: ignore[attr-defined]
+    return test
 
 
 def allowed(space: Space, settled: Mapping[str, Any], kinds: Sequence[str]) -> dict[str, Any]:

@@ -9,12 +9,15 @@ unaligned   16 bits, columns anywhere
 
 from __future__ import annotations
 
-from tilewright.model import Device, Problem
-from tilewright.stencils.cuda.common import WIDEST, too_old, units
-from tilewright.stencils.protocol import Stencil
+from tilewright.model import Problem
+from tilewright.stencils.cuda.accepting import CudaStencil
+from tilewright.stencils.cuda.common import WIDEST, units
+from tilewright.targets.cuda.arguments import C, Pointer, Scalar, Struct, TensorMap
 
 FAR = 2**40
 """Bytes from one column to the next that no tensor map has."""
+LINE = 128
+"""Bytes of a swizzle, and of a column of a box."""
 
 
 def unfit(p: Problem, smallest: int, largest: int, tile: int) -> str | None:
@@ -37,15 +40,43 @@ def misplaced(p: Problem) -> str | None:
     return "a column does not begin at a multiple of 16 bytes" if min(units(p)) < WIDEST else None
 
 
-class LargeStencil(Stencil):
+def product(made: Problem, ldc: int | None, band: int) -> Struct:
+    """``struct Product`` of the kernels: C, extents, and tiles side by side, one at least, that are near each
+    other in time."""
+    counts = (("m", made.m), ("n", made.n), ("k", made.k), ("band", max(1, band)))
+    sizes = (Scalar(name, "i", value) for name, value in counts)
+    scalars = (Scalar("alpha", "2d"), Scalar("beta", "2d"))
+    return Struct("Product", (Pointer("c", C), Scalar("ldc", "q", ldc or 0), *sizes, *scalars))
+
+
+def mapped(
+    p: Problem, operand: int, stored: tuple[int, int], leading: int | None, columns: int, space: int = -1
+) -> TensorMap:
+    """A matrix as it is stored, ``leading`` elements from one column to the next, in boxes of a line of rows
+    and so many columns. ``space`` as in ``TensorMap``."""
+    rows, cols = stored
+    size, step = p.dtype.itemsize, leading or 0
+    line = LINE // size
+    return TensorMap(
+        f"map_{'abc'[operand]}",
+        operand,
+        # Boxes are copied bit by bit, and tensors have no pairs of halves.
+        "float32" if p.dtype.letter == "hc" else p.dtype.name,
+        (rows, cols, 1),
+        (step * size, step * cols * size),
+        (line, columns, 1),
+        swizzle=LINE,
+        # Where boxes begin inside lines of memory L2 would fetch too many of these.
+        promotion=128 if step % line else 256,
+        space=space,
+    )
+
+
+class LargeStencil(CudaStencil):
     """A stencil for one large product: what all of them say alike."""
 
-    target = "cuda"
     # Whether tiles fill whole waves decides, and that is another matter for each size.
     size_specific = True
-
-    def runs(self, device: Device) -> str | None:
-        return too_old(device)
 
     def needs_record(self, problem: Problem) -> bool:
         """Where nothing was measured the library is the better guess."""

@@ -4,12 +4,15 @@ definitions that say which product is asked for."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-from tilewright.model import Gemm, SegmentedProblem, Source
+from tilewright.model import Config, Device, Gemm, SegmentedProblem, Source
 
+ARGUED = ("band", "blocks")
+"""Parameters that kernels of one large product are called with."""
 _INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
 
 
@@ -68,3 +71,15 @@ def asked(problem: Gemm | SegmentedProblem) -> dict[str, int]:
         "ALPHA_ONE": int(p.alpha == "1"),
         "BETA": {"0": 0, "1": 1}.get(p.beta, 2),
     }
+
+
+def chosen(config: Config, without: Collection[str] = ()) -> dict[str, Any]:
+    """The parameters of a config as every stencil's block of parameters names them, ``without`` those that
+    are no definitions."""
+    return {name.upper(): value for name, value in config.items() if name not in without}
+
+
+def persistent(config: Config, device: Device, without: Collection[str] = ()) -> dict[str, Any]:
+    """The same of a config of persistent blocks: of those of the grid the ones of an SM, for so many of which
+    the compiler leaves registers."""
+    return chosen(config, without) | {"BLOCKS": -(-config["blocks"] // device["sms"])}

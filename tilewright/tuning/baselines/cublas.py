@@ -52,13 +52,12 @@ def memories(problem: Problem, pointers: tuple[int, int, int]) -> tuple[Memory, 
     """A, B and C as they are stored, (batch, row, column) with steps of 1 along the rows."""
     p = problem
     stride_a, stride_b, stride_c = p.strides
-    a = (p.batch, *((p.k, p.m) if p.transposed_a else (p.m, p.k)))
-    b = (p.batch, *((p.n, p.k) if p.transposed_b else (p.k, p.n)))
+    a, b, c = ((p.batch, *shape) for shape in p.stored)
     lda, ldb, ldc = (ld or 0 for ld in (p.lda, p.ldb, p.ldc))  # Problem has filled them in
     return (
         Memory(pointers[0], p, a, lda, stride_a),
         Memory(pointers[1], p, b, ldb, stride_b),
-        Memory(pointers[2], p, (p.batch, p.m, p.n), ldc, stride_c),
+        Memory(pointers[2], p, c, ldc, stride_c),
     )
 
 

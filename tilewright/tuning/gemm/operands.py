@@ -243,14 +243,13 @@ def region(
     row_a, row_b, row_c = (1, 1, 1) if p.interleaved is None else p.interleaved.rows
     if p.interleaved is not None and p.interleaved.pack:
         raise ArgumentError(f"problem={p.spelling}; accepted: interleaved matrices in one pack, @BATCH/all")
+    a, b, c = ((p.batch, *shape) for shape in p.stored)
     if name == "A":
-        rows, cols = (p.k, p.m) if p.transposed_a else (p.m, p.k)
-        return _region(p.dtype, (p.batch, rows, cols), lda, stride_a, (seed, 0), place, row_a)
+        return _region(p.dtype, a, lda, stride_a, (seed, 0), place, row_a)
     if name == "B":
-        rows, cols = (p.n, p.k) if p.transposed_b else (p.k, p.n)
-        return _region(p.dtype, (p.batch, rows, cols), ldb, stride_b, (seed, 1), place, row_b)
+        return _region(p.dtype, b, ldb, stride_b, (seed, 1), place, row_b)
     fill = None if p.beta == "0" else (seed, 2)
-    return _region(p.dtype, (p.batch, p.m, p.n), ldc, stride_c, fill, place, row_c)
+    return _region(p.dtype, c, ldc, stride_c, fill, place, row_c)
 
 
 def scalars(problem: Gemm) -> tuple[float | complex, float | complex, Array]:

@@ -39,15 +39,15 @@ Requires: AMX that the system allows this process to use, vectors of AVX-512, si
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
-import numpy as np
-
-from tilewright.model import Config, Device, Launch, Problem, Source
+from tilewright.model import Config, Device, Problem, Source
 from tilewright.space import HARDWARE, Param, Rule, Space
 from tilewright.stencils.cpu.amx.codegen import TILES, Amx, Shape, needs_copy
-from tilewright.stencils.cpu.ir import ENTRY, grain, module
+from tilewright.stencils.cpu.answers import CpuStencil, of_configs, outsized, written
+from tilewright.stencils.cpu.ir import ENTRY
 from tilewright.stencils.cpu.pairs import CONVERT, ROWS
-from tilewright.stencils.protocol import CostModel, Stencil
+from tilewright.stencils.protocol import CostModel
 from tilewright.targets.cpu.isa import compiles_for
 
 LIMIT = 64
@@ -141,11 +141,10 @@ def cost(problem: Problem, config: Config) -> float:
     return float(work + packed + copied + put * p.n * shape.down)
 
 
-class AmxStencil(Stencil):
+class AmxStencil(CpuStencil):
     """``amx``: the stencil above as the five functions of the protocol."""
 
     name = "amx"
-    target = "cpu"
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         letter = problem.dtype.letter
@@ -155,11 +154,7 @@ class AmxStencil(Stencil):
             return f"type {letter} needs a processor with {FEATURE}, and a system that allows it"
         if splits(problem, device) and not compiles_for(device.features, "avx512bf16"):
             return f"type {letter} needs a processor with {FLOAT16}, or with avx512bf16"
-        if max(problem.m, problem.n, problem.k) > LIMIT:
-            return f"{problem.m}x{problem.n}x{problem.k} is larger than {LIMIT} in some direction"
-        if min(problem.m, problem.n, problem.k) < 1:
-            return "there is nothing to compute"
-        return None
+        return outsized(problem, LIMIT)
 
     def space(self, problem: Problem, device: Device) -> Space:
         shape = Shape.of(problem)
@@ -175,7 +170,7 @@ class AmxStencil(Stencil):
         return Space(params, tuple(_rules(problem, shape, device)))
 
     def cost_model(self, problem: Problem, device: Device) -> CostModel:
-        return lambda configs: np.array([cost(problem, config) for config in configs])
+        return of_configs(partial(cost, problem))
 
     def default(self, problem: Problem, device: Device) -> Config:
         shape, split = Shape.of(problem), splits(problem, device)
@@ -193,11 +188,7 @@ class AmxStencil(Stencil):
         return found.with_(behind=int(waits <= device["l1d"] // 2 // (1 + split)), prefetch=asks)
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
-        written = Amx(problem, config, splits(problem, device)).function()
-        return Source(module([(ENTRY, written)]), ENTRY, expect=(("fma", written.fma_count),))
-
-    def launch(self, problem: Problem, config: Config) -> Launch:
-        return Launch(grain=grain(problem))
+        return written([(ENTRY, Amx(problem, config, splits(problem, device)).function())])
 
     def gain(self, problem: Problem, device: Device) -> float:
         """On an Emerald Rapids it was 1.3 to 1.6 times as fast as ``tile`` for bfloat16 at 8 and 3 to 7 times

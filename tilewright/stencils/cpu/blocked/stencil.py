@@ -23,14 +23,13 @@ Requires: vectors of the real type, contiguous columns of C, an extent over 64 a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice, product
 from typing import Any
 
-import numpy as np
-
-from tilewright.model import Config, Device, Launch, Problem, Source
+from tilewright.model import Config, Device, Problem, Source
 from tilewright.space import HARDWARE, Param, Rule, Space
+from tilewright.stencils.cpu.answers import CpuStencil, of_configs, written
 from tilewright.stencils.cpu.blocked.codegen import (
     Blocked,
     Rows,
@@ -40,9 +39,9 @@ from tilewright.stencils.cpu.blocked.codegen import (
     tile_config,
 )
 from tilewright.stencils.cpu.common import slow_type
-from tilewright.stencils.cpu.ir import ENTRY, grain, module
+from tilewright.stencils.cpu.ir import ENTRY
 from tilewright.stencils.cpu.tile.stencil import LIMIT, SPARED, cost, live
-from tilewright.stencils.protocol import CostModel, Stencil
+from tilewright.stencils.protocol import CostModel
 
 SHORT = 128
 """The most that the shortest extent may be: beyond, blocks for the last cache pay, which a BLAS has."""
@@ -220,11 +219,10 @@ def needed(shape: Shape, config: Mapping[str, Any], kept: bool) -> int:
     return max(live(tile, whole, kept) for tile, _ in shape.parts(whole))
 
 
-class BlockedStencil(Stencil):
+class BlockedStencil(CpuStencil):
     """``blocked``: the stencil above as the five functions of the protocol."""
 
     name = "blocked"
-    target = "cpu"
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         p = problem
@@ -255,8 +253,7 @@ class BlockedStencil(Stencil):
         return Space(_params(shape, device), tuple(_rules(shape, device)))
 
     def cost_model(self, problem: Problem, device: Device) -> CostModel:
-        shape = Shape(problem)
-        return lambda configs: np.array([_cost(shape, device, config) for config in configs])
+        return of_configs(partial(_cost, Shape(problem), device))
 
     def default(self, problem: Problem, device: Device) -> Config:
         def made(tile: Mapping[str, Any]) -> Iterator[Config]:
@@ -363,11 +360,7 @@ class BlockedStencil(Stencil):
         )
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
-        ir = Blocked(problem, config, device).function()
-        return Source(module([(ENTRY, ir)]), ENTRY, expect=(("fma", ir.fma_count),))
-
-    def launch(self, problem: Problem, config: Config) -> Launch:
-        return Launch(grain=grain(problem))
+        return written([(ENTRY, Blocked(problem, config, device).function())])
 
 
 def _cost(shape: Shape, device: Device, config: Mapping[str, Any]) -> float:

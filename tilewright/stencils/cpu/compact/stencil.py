@@ -25,16 +25,16 @@ pack; C one element apart, or not read.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
-
-import numpy as np
 
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Param, Rule, Space
+from tilewright.stencils.cpu.answers import CpuStencil, of_configs, outsized, written
 from tilewright.stencils.cpu.common import from_memory, memory_rules
 from tilewright.stencils.cpu.compact.codegen import STEPS, Entry, Span
-from tilewright.stencils.cpu.ir import ENTRY, by_length, grain, module
-from tilewright.stencils.protocol import CostModel, Stencil
+from tilewright.stencils.cpu.ir import ENTRY, by_length, grain
+from tilewright.stencils.protocol import CostModel
 
 LIMIT = 32
 """The largest m, n and k."""
@@ -116,21 +116,18 @@ def _even(extent: int, side: int) -> bool:
     return side == -(-extent // -(-extent // side))
 
 
-class CompactStencil(Stencil):
+class CompactStencil(CpuStencil):
     """``compact``: the stencil above as the five functions of the protocol."""
 
     name = "compact"
-    target = "cpu"
     interleaved = True
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         p = problem
         if p.dtype.letter not in "sdcz":
             return f"type {p.dtype.letter} is not one of s, d, c, z"
-        if min(p.m, p.n, p.k) < 1:
-            return "there is nothing to compute"
-        if max(p.m, p.n, p.k) > LIMIT:
-            return f"{p.m}x{p.n}x{p.k} is larger than {LIMIT} in some direction"
+        if reason := outsized(p, LIMIT):
+            return reason
         if set(p.trans) & set("tc"):
             return f"op is {p.trans}; a transpose of interleaved matrices is another pair of strides, and n"
         if p.stride_a not in (0, 1) or p.stride_b not in (0, 1) or p.stride_a == p.stride_b == 0:
@@ -181,7 +178,7 @@ class CompactStencil(Stencil):
         return next((config for config in blocks if not space.why(config)), chosen)
 
     def cost_model(self, problem: Problem, device: Device) -> CostModel:
-        return lambda configs: np.array([self._cost(problem, config) for config in configs])
+        return of_configs(partial(self._cost, problem))
 
     @staticmethod
     def _cost(p: Problem, config: Config) -> float:
@@ -202,16 +199,15 @@ class CompactStencil(Stencil):
         narrow = width if masks else unit
         # Nothing keeps schedulers from reading operands of all steps early, and these take many instructions.
         steps = 0 if by_length(device) and unit == 2 else STEPS
-        written = {
+        spans = {
             "main": Span(p, config, device, width, vectors, whole=True, steps=steps),
             "rest": Span(p, config, device, narrow, 1, whole=False, steps=steps),
         }
         if streams:
-            written["stream"] = Span(p, config, device, width, vectors, whole=True, stream=True, steps=steps)
-        functions = [(f"{ENTRY}_{name}", span.function()) for name, span in written.items()]
+            spans["stream"] = Span(p, config, device, width, vectors, whole=True, stream=True, steps=steps)
+        functions = [(f"{ENTRY}_{name}", span.function()) for name, span in spans.items()]
         functions.append((ENTRY, Entry(p, device, width, vectors, streams).function()))
-        count = sum(ir.fma_count for _, ir in functions)
-        return Source(module(functions), ENTRY, expect=(("fma", count),))
+        return written(functions)
 
     def launch(self, problem: Problem, config: Config) -> Launch:
         p = problem

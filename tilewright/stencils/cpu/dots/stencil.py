@@ -21,16 +21,16 @@ Requires: AVX512-BF16, sizes up to 64.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
-import numpy as np
-
-from tilewright.model import Config, Device, Launch, Problem, Source
+from tilewright.model import Config, Device, Problem, Source
 from tilewright.space import Param, Rule, Space
+from tilewright.stencils.cpu.answers import CpuStencil, of_configs, outsized, written
 from tilewright.stencils.cpu.dots.codegen import Dots
-from tilewright.stencils.cpu.ir import ENTRY, grain, module
+from tilewright.stencils.cpu.ir import ENTRY
 from tilewright.stencils.cpu.pairs import CONVERT, ROWS
 from tilewright.stencils.cpu.tile.codegen import split
-from tilewright.stencils.protocol import CostModel, Stencil
+from tilewright.stencils.protocol import CostModel
 from tilewright.targets.cpu.isa import compiles_for
 
 LIMIT = 64
@@ -101,11 +101,10 @@ def cost(problem: Problem, config: Config) -> float:
     return total + packed + copied + (4 if config["convert"] else 12) * down * p.n
 
 
-class DotsStencil(Stencil):
+class DotsStencil(CpuStencil):
     """``dots``: the stencil above as the five functions of the protocol."""
 
     name = "dots"
-    target = "cpu"
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         letter = problem.dtype.letter
@@ -113,11 +112,7 @@ class DotsStencil(Stencil):
             return f"type {letter} is not b"
         if not compiles_for(device.features, FEATURE):
             return f"type b needs a processor with {FEATURE}"
-        if max(problem.m, problem.n, problem.k) > LIMIT:
-            return f"{problem.m}x{problem.n}x{problem.k} is larger than {LIMIT} in some direction"
-        if min(problem.m, problem.n, problem.k) < 1:
-            return "there is nothing to compute"
-        return None
+        return outsized(problem, LIMIT)
 
     def space(self, problem: Problem, device: Device) -> Space:
         down, deep = -(-problem.m // ROWS), -(-problem.k // 2)
@@ -131,14 +126,10 @@ class DotsStencil(Stencil):
         return Space(params, tuple(_rules(problem, device)))
 
     def cost_model(self, problem: Problem, device: Device) -> CostModel:
-        return lambda configs: np.array([cost(problem, config) for config in configs])
+        return of_configs(partial(cost, problem))
 
     def default(self, problem: Problem, device: Device) -> Config:
         return min(self.space(problem, device), key=lambda config: (cost(problem, config), repr(config)))
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
-        written = Dots(problem, config).function()
-        return Source(module([(ENTRY, written)]), ENTRY, expect=(("fma", written.fma_count),))
-
-    def launch(self, problem: Problem, config: Config) -> Launch:
-        return Launch(grain=grain(problem))
+        return written([(ENTRY, Dots(problem, config).function())])

@@ -39,6 +39,7 @@ from math import gcd
 
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Param, Rule, Space
+from tilewright.stencils.cpu.answers import CpuStencil, written
 from tilewright.stencils.cpu.bits import by_bits
 from tilewright.stencils.cpu.common import from_memory, memory_rules, slow_type
 from tilewright.stencils.cpu.ir import (
@@ -52,12 +53,10 @@ from tilewright.stencils.cpu.ir import (
     finish,
     grain,
     load_scalars,
-    module,
     stream_or_staged,
 )
 from tilewright.stencils.cpu.sets import ir_of
 from tilewright.stencils.cpu.staging import Stage
-from tilewright.stencils.protocol import Stencil
 
 LIMIT = 8
 """The largest m, n and k."""
@@ -677,11 +676,10 @@ def _of_prefetches(x: Groups, device: Device) -> Iterator[Rule]:
 
 
 # -- the five functions -------------------------------------------------------------------------------
-class LanesStencil(Stencil):
+class LanesStencil(CpuStencil):
     """``lanes``: the stencil above as the five functions of the protocol."""
 
     name = "lanes"
-    target = "cpu"
     packed_only = True
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
@@ -746,24 +744,23 @@ class LanesStencil(Stencil):
         return chosen if device.limits.get("prefetch_runs", 1) else chosen.with_(prefetch=0)
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
-        def written(store: str) -> Ir:
+        def lanes(store: str) -> Ir:
             return Lanes(problem, config, device, store).function()
 
         store = config["store"]
         if store == "plain":
-            functions = [(ENTRY, written("plain"))]
+            functions = [(ENTRY, lanes("plain"))]
         elif problem.dtype.real_bits == 16:
             # LLVM streams no vectors of these numbers with AVX-512; lines leave the buffer as others.
             functions = [
-                (f"{ENTRY}_staged", written("staged")),
+                (f"{ENTRY}_staged", lanes("staged")),
                 (ENTRY, always_staged(problem.dtype, device)),
             ]
         else:
             # Results run on from one matrix to the next: where C begins within a vector they are staged.
             entry = stream_or_staged(problem.dtype, config["vector_bits"] // 8, device)
-            functions = [*((f"{ENTRY}_{way}", written(way)) for way in ("stream", "staged")), (ENTRY, entry)]
-        count = sum(ir.fma_count for _, ir in functions)
-        return Source(module(functions), ENTRY, expect=(("fma", count),))
+            functions = [*((f"{ENTRY}_{way}", lanes(way)) for way in ("stream", "staged")), (ENTRY, entry)]
+        return written(functions)
 
     def launch(self, problem: Problem, config: Config) -> Launch:
         return Launch(grain=grain(problem), unit=config["group"])

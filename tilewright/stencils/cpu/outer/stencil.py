@@ -20,14 +20,15 @@ instructions than ``tile``; sizes up to 64.
 
 from __future__ import annotations
 
-import numpy as np
+from functools import partial
 
-from tilewright.model import Config, Device, Launch, Problem, Source
+from tilewright.model import Config, Device, Problem, Source
 from tilewright.space import Param, Rule, Space
-from tilewright.stencils.cpu.ir import ENTRY, grain, module
+from tilewright.stencils.cpu.answers import CpuStencil, of_configs, outsized, written
+from tilewright.stencils.cpu.ir import ENTRY
 from tilewright.stencils.cpu.outer.codegen import INSTRUCTIONS, SIDE, Outer, Side
 from tilewright.stencils.cpu.tile.codegen import split
-from tilewright.stencils.protocol import CostModel, Stencil
+from tilewright.stencils.protocol import CostModel
 
 LIMIT = 64
 ACCUMULATORS = 8
@@ -69,11 +70,10 @@ def instructions_of_tile(p: Problem) -> int:
     return p.k * (vectors * p.n + reads) + update + turned + widened
 
 
-class OuterStencil(Stencil):
+class OuterStencil(CpuStencil):
     """``outer``: the stencil above as the five functions of the protocol."""
 
     name = "outer"
-    target = "cpu"
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         p = problem
@@ -81,10 +81,8 @@ class OuterStencil(Stencil):
             return "the processor has no unit for outer products"
         if p.dtype.letter not in INSTRUCTIONS:
             return f"type {p.dtype.letter} is not one of {', '.join(INSTRUCTIONS)}"
-        if max(p.m, p.n, p.k) > LIMIT:
-            return f"{p.m}x{p.n}x{p.k} is larger than {LIMIT} in some direction"
-        if min(p.m, p.n, p.k) < 1:
-            return "there is nothing to compute"
+        if reason := outsized(p, LIMIT):
+            return reason
         # Float16 has instructions here, where ``tile`` converts it by some thirty for whole numbers.
         least = instructions(p, self.default(p, device)) + MARGIN
         if p.dtype.letter != "h" and least > instructions_of_tile(p):
@@ -142,11 +140,7 @@ class OuterStencil(Stencil):
         return min(found, key=lambda c: (instructions(problem, c), -c["blk_m"] * c["blk_n"]))
 
     def cost_model(self, problem: Problem, device: Device) -> CostModel:
-        return lambda configs: np.array([float(instructions(problem, config)) for config in configs])
+        return of_configs(partial(instructions, problem))
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
-        ir = Outer(problem, config).function()
-        return Source(module([(ENTRY, ir)]), ENTRY, expect=(("fma", ir.fma_count),))
-
-    def launch(self, problem: Problem, config: Config) -> Launch:
-        return Launch(grain=grain(problem))
+        return written([(ENTRY, Outer(problem, config).function())])

@@ -20,20 +20,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import islice, product
 from typing import Any
 
-import numpy as np
-
-from tilewright.model import Config, Device, Launch, Problem, Source
+from tilewright.model import Config, Device, Problem, Source
 from tilewright.space import HARDWARE, Param, Rule, Space, completed
+from tilewright.stencils.cpu.answers import CpuStencil, of_configs, written
 from tilewright.stencils.cpu.bits import by_bits
 from tilewright.stencils.cpu.common import from_memory, memory_rules, slow_type, staged_rules
-from tilewright.stencils.cpu.ir import ENTRY, Piece, by_length, grain, module, staged_or_not, stream_or_not
+from tilewright.stencils.cpu.ir import ENTRY, Piece, by_length, staged_or_not, stream_or_not
 from tilewright.stencils.cpu.sets import complex_slots, multiplies_stored
 from tilewright.stencils.cpu.tile.codegen import AHEAD, Tile, pieces, split
-from tilewright.stencils.protocol import CostModel, Stencil
+from tilewright.stencils.protocol import CostModel
 
 LIMIT = 64
 
@@ -485,11 +484,10 @@ def _of_prefetches(x: Columns) -> Iterator[Rule]:
     )
 
 
-class TileStencil(Stencil):
+class TileStencil(CpuStencil):
     """``tile``: the stencil above as the five functions of the protocol."""
 
     name = "tile"
-    target = "cpu"
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         if reason := slow_type(problem, device):
@@ -505,7 +503,7 @@ class TileStencil(Stencil):
         return Space(_params(columns, device), tuple(_rules(columns, device)))
 
     def cost_model(self, problem: Problem, device: Device) -> CostModel:
-        return lambda configs: np.array([cost(problem, device, config) for config in configs])
+        return of_configs(partial(cost, problem, device))
 
     def default(self, problem: Problem, device: Device) -> Config:
         return self._best(problem, device, None)
@@ -639,11 +637,7 @@ class TileStencil(Stencil):
             if stageable:
                 packed = staged_or_not(problem.dtype, problem.m * problem.n, device)
                 functions += [(f"{ENTRY}_unaligned" if store == "stream" else ENTRY, packed)]
-        count = sum(ir.fma_count for _, ir in functions)
-        return Source(module(functions), ENTRY, expect=(("fma", count),))
-
-    def launch(self, problem: Problem, config: Config) -> Launch:
-        return Launch(grain=grain(problem))
+        return written(functions)
 
     def gain(self, problem: Problem, device: Device) -> float:
         """How many times as fast as ``lanes`` it is expected to be for numbers of 16 bits on x86 with

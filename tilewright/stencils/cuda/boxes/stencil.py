@@ -17,12 +17,12 @@ from __future__ import annotations
 
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
+from tilewright.stencils.cuda.accepting import CudaStencil, no_warp_groups, other_type, unserved
 from tilewright.stencils.cuda.boxes.cost import SECTOR, best
 from tilewright.stencils.cuda.boxes.needs import SLICE, shared_bytes, threads, tiles
 from tilewright.stencils.cuda.boxes.space import params, rules
-from tilewright.stencils.cuda.common import WIDEST, too_old, units, unserved
-from tilewright.stencils.cuda.source import asked, written
-from tilewright.stencils.protocol import Stencil
+from tilewright.stencils.cuda.common import WIDEST, units
+from tilewright.stencils.cuda.source import asked, persistent, written
 from tilewright.targets.cuda.arguments import A, Argument, B, C, Scalar, Struct, TensorMap
 
 SMALLEST, LARGEST = 33, 256
@@ -33,23 +33,17 @@ FAR = 2**40
 """Bytes from one matrix to the next that no tensor map has."""
 
 
-class BoxesStencil(Stencil):
+class BoxesStencil(CudaStencil):
     """``boxes``: products of 16-bit matrices by boxes of tensors, as the five functions of the protocol."""
 
     name = "boxes"
-    target = "cuda"
     # Records of other sizes say little: the library has its good ones, and tiles here follow the size.
     size_specific = True
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         p = problem
-        if p.dtype.letter not in ("h", "b"):
-            return f"type {p.dtype.letter} is not one of h, b"
-        reason = unserved(p, device)
-        if reason is not None:
+        if reason := other_type(p, ("h", "b")) or unserved(p, device) or no_warp_groups(device):
             return reason
-        if "wgmma" not in device.supports:
-            return "the device has no products of warp groups (9.0 alone)"
         if min(p.m, p.n, p.k) < SMALLEST or max(p.m, p.n, p.k) > LARGEST:
             return f"{p.m}x{p.n}x{p.k} has an extent that is not from {SMALLEST} to {LARGEST}"
         if min(units(p)) < WIDEST:
@@ -66,9 +60,6 @@ class BoxesStencil(Stencil):
             return f"a batch of {p.batch} has more than 2^30 tiles"
         return None
 
-    def runs(self, device: Device) -> str | None:
-        return too_old(device)
-
     def needs_record(self, problem: Problem) -> bool:
         """Where nothing was measured the library is the better guess."""
         return True
@@ -80,17 +71,15 @@ class BoxesStencil(Stencil):
         return best(self.space(problem, device), problem, device)
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
-        defines = asked(problem) | {name.upper(): value for name, value in config.items()}
+        defines = asked(problem) | persistent(config, device)
         defines["ALL_M"] = int(config["tile_m"] >= problem.m)
-        # Registers are left for as many resident blocks.
-        defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
         return written("boxes", defines)
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         p = problem
         steps = (Scalar(f"step_{x}", "i", int(s > 0)) for x, s in zip("ab", p.strides, strict=False))
         sizes = (Scalar(x, "i", getattr(p, x)) for x in ("m", "n", "k", "batch"))
-        a, b = ((p.k, p.m) if p.transposed_a else (p.m, p.k)), ((p.n, p.k) if p.transposed_b else (p.k, p.n))
+        a, b, _ = p.stored
         return (
             Struct("Products", (*sizes, *steps, Scalar("alpha", "2d"), Scalar("beta", "2d"))),
             _map(p, A, a, config["tile_m"] if p.transposed_a else SLICE),

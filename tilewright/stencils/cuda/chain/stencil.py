@@ -23,30 +23,29 @@ from functools import partial
 
 from tilewright.model import ChainProblem, Config, Device, Factor, Launch, Source, Stored
 from tilewright.space import Space
+from tilewright.stencils.cuda.accepting import CudaStencil, misaligned, no_gpu
 from tilewright.stencils.cuda.chain.cost import best, cost
 from tilewright.stencils.cuda.chain.needs import LARGEST, MOST_INPUTS, PATHS, dense, shared_bytes, unit
 from tilewright.stencils.cuda.chain.space import params, rules
-from tilewright.stencils.cuda.common import no_gpu, of_configs, too_old
-from tilewright.stencils.cuda.source import written
-from tilewright.stencils.protocol import CostModel, Stencil
+from tilewright.stencils.cuda.common import of_configs
+from tilewright.stencils.cuda.source import persistent, written
+from tilewright.stencils.protocol import CostModel
 from tilewright.targets.cuda.arguments import Argument, Pointer, Scalar, Struct
 
 _NONE = Stored(1, 1, 1, 0)
 """Stands for the operands that a chain does not have."""
 
 
-class ChainStencil(Stencil):
+class ChainStencil(CudaStencil):
     """``chain``: whole chains in shared memory, as the five functions of the protocol."""
 
     name = "chain"
-    target = "cuda"
     chains = True
     size_specific = True
 
     def accepts(self, problem: ChainProblem, device: Device) -> str | None:
         p = problem
-        reason = no_gpu(device)
-        if reason is not None:
+        if reason := no_gpu(device):
             return reason
         if min(*p.sizes, p.batch) < 1:
             return "there is nothing to multiply"
@@ -56,14 +55,11 @@ class ChainStencil(Stencil):
             return f"a batch of {p.batch} is 2^31 or close to it"
         if p.batch > 1 and p.out.stride == 0:
             return "all results would be written to one C"
-        if p.align % p.dtype.itemsize:
-            return f"addresses are multiples of {p.align} bytes only, not of an element's {p.dtype.itemsize}"
+        if reason := misaligned(p):
+            return reason
         if int(shared_bytes(p, "async", 0, 1, 2)) > device["shared_per_block_optin"]:
             return f"two stages of {p.spelling} do not fit in shared memory"
         return None
-
-    def runs(self, device: Device) -> str | None:
-        return too_old(device)
 
     def space(self, problem: ChainProblem, device: Device) -> Space:
         return Space(params(problem, device), list(rules(problem, device)), elementwise=True)
@@ -108,10 +104,8 @@ class ChainStencil(Stencil):
         ):
             defines[name] = ",".join(map(str, values))
         defines |= {"PACKED_OUT": int(dense(p.out)), "UNIT_OUT": unit(p, p.out)}
-        defines |= {name.upper(): value for name, value in config.items()}
+        defines |= persistent(config, device)
         defines["PATH"] = 2 - PATHS.index(config["path"])
-        # Registers are left for as many resident blocks.
-        defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
         return written("chain", defines)
 
     def arguments(self, problem: ChainProblem, config: Config) -> tuple[Argument, ...]:

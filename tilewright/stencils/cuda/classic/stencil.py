@@ -25,6 +25,7 @@ from functools import partial
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda import args
+from tilewright.stencils.cuda.accepting import CudaStencil, misaligned, other_type
 from tilewright.stencils.cuda.classic.cost import best, cost
 from tilewright.stencils.cuda.classic.needs import (
     GRID_X,
@@ -38,9 +39,9 @@ from tilewright.stencils.cuda.classic.needs import (
 )
 from tilewright.stencils.cuda.classic.slow import rules_of_today
 from tilewright.stencils.cuda.classic.space import general_rules, params
-from tilewright.stencils.cuda.common import modern, of_configs, too_old
-from tilewright.stencils.cuda.source import asked, written
-from tilewright.stencils.protocol import CostModel, Stencil
+from tilewright.stencils.cuda.common import modern, of_configs
+from tilewright.stencils.cuda.source import asked, chosen, written
+from tilewright.stencils.protocol import CostModel
 from tilewright.targets.cuda.arguments import Argument
 
 COLUMNS = 1024
@@ -53,16 +54,15 @@ def _textures(config: Config) -> str:
     return read if read.startswith("tex") else ""
 
 
-class ClassicStencil(Stencil):
+class ClassicStencil(CudaStencil):
     """``classic``: the stencil above as the five functions of the protocol."""
 
     name = "classic"
-    target = "cuda"
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         p = problem
-        if p.dtype.letter not in "sdcz":
-            return f"type {p.dtype.letter} is not one of s, d, c, z"
+        if reason := other_type(p, "sdcz"):
+            return reason
         if device.kind != "cuda":
             return f"{device.name} is no CUDA device"
         if min(p.m, p.n, p.batch) < 1:
@@ -71,13 +71,7 @@ class ClassicStencil(Stencil):
             return f"{p.m}x{p.n}x{p.k}@{p.batch} has a size of nearly 2^31 or more"
         if -(-p.m // 16) * -(-p.n // 16) > GRID_X:
             return f"{p.m}x{p.n} has more tiles than a grid has blocks"
-        if p.align % p.dtype.itemsize:
-            return f"addresses are multiples of {p.align} bytes only, not of an element's {p.dtype.itemsize}"
-        return None
-
-    def runs(self, device: Device) -> str | None:
-        """Why the kernel cannot run on a device whose space can still be counted; None when it can."""
-        return too_old(device)
+        return misaligned(p)
 
     def needs_record(self, problem: Problem) -> bool:
         """Large single products are what libraries tune best: untuned, this one is not the better guess."""
@@ -104,8 +98,7 @@ class ClassicStencil(Stencil):
     def steady(self, problem: Problem, device: Device) -> Config | str:
         # A thread adds up its elements in the order of k, and so do tensor cores, some k at a time. The
         # config is that of a product with so many columns, whatever this one has.
-        reason = self.accepts(problem, device) or self.runs(device)
-        if reason is not None:
+        if reason := self.accepts(problem, device) or self.runs(device):
             return reason
         return self.default(replace(problem, n=COLUMNS, batch=1, outer=()), device).with_(split=1)
 
@@ -113,7 +106,7 @@ class ClassicStencil(Stencil):
         return of_configs(partial(cost, problem, device))
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
-        defines = asked(problem) | {name.upper(): value for name, value in config.items()}
+        defines = asked(problem) | chosen(config)
         defines["READ"] = READS.index(config["read"])
         return written("classic", defines)
 

@@ -10,9 +10,8 @@ from typing import Any
 
 from tilewright.model import Device, Problem
 from tilewright.space import Param, Rule
-from tilewright.stencils.cuda import limits
+from tilewright.stencils.cuda import cuts, limits
 from tilewright.stencils.cuda.common import IN_FLIGHT
-from tilewright.stencils.cuda.cuts import CUTS, LEAST
 from tilewright.stencils.cuda.dmma.needs import (
     MOST_SUMS,
     REGISTERS,
@@ -26,7 +25,6 @@ from tilewright.stencils.cuda.dmma.needs import (
     tiles,
     unit,
 )
-from tilewright.stencils.cuda.warpgroup.needs import cut_tiles
 
 TILES = (32, 48, 64, 80, 96, 112, 128, 160, 192, 256)
 """Some of them fill waves that powers of 2 leave empty."""
@@ -47,7 +45,7 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("band", BANDS),
         Param("backwards", (0, 1)),
         Param("blocks", (device["sms"],)),
-        Param("cut", CUTS),
+        Param("cut", cuts.CUTS),
     ]
 
 
@@ -124,39 +122,4 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         """Tiles of clusters, and how many there are at a time."""
         return tiles(p, tile_m, tile_n, cluster_m, cluster_n), blocks // (cluster_m * cluster_n)
 
-    def room(tile_m: Any, tile_n: Any, cluster_m: Any, cluster_n: Any, blocks: Any, parts: Any) -> Any:
-        """Whether there is a block for each of so many parts of each tile of the last wave."""
-        count, places = waves(tile_m, tile_n, cluster_m, cluster_n, blocks)
-        return count % places * parts <= places
-
-    yield Rule(
-        "cut-count",
-        "queryable",
-        "slices of tiles that are cut are fewer than 2^31",
-        lambda tile_m, tile_n, cluster_m, cluster_n, blocks, depth, cut: (
-            cut_tiles(*waves(tile_m, tile_n, cluster_m, cluster_n, blocks), cut) * (p.k // depth + 1 + cut)
-            < 2**31
-        ),
-    )
-    yield Rule(
-        "cut-full",
-        "soft",
-        "tiles are cut where the last wave is not full",
-        lambda tile_m, tile_n, cluster_m, cluster_n, blocks, cut: (
-            (cut == 0) | (cut_tiles(*waves(tile_m, tile_n, cluster_m, cluster_n, blocks), cut) > 0)
-        ),
-    )
-    yield Rule(
-        "cut-idle",
-        "soft",
-        "tiles of the last wave are not cut in more parts than there are blocks for",
-        lambda tile_m, tile_n, cluster_m, cluster_n, blocks, cut: (
-            (cut <= 1) | room(tile_m, tile_n, cluster_m, cluster_n, blocks, cut)
-        ),
-    )
-    yield Rule(
-        "cut-short",
-        "soft",
-        f"a part of a tile has {LEAST} slices or more",
-        lambda depth, cut: (cut <= 1) | (-(-p.k // depth) >= LEAST * cut),
-    )
+    yield from cuts.rules(waves, lambda depth: -(-p.k // depth))

@@ -28,21 +28,19 @@ from __future__ import annotations
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda import cuts
-from tilewright.stencils.cuda.common import of_configs, unserved
+from tilewright.stencils.cuda.accepting import other_type, unserved
+from tilewright.stencils.cuda.common import of_configs
 from tilewright.stencils.cuda.dmma.cost import best, clocks
 from tilewright.stencils.cuda.dmma.needs import THREADS, lies_along, numbers, shared_bytes, tiles, unit
 from tilewright.stencils.cuda.dmma.space import TILES, params, rules
-from tilewright.stencils.cuda.large import LargeStencil, misplaced, unfit
-from tilewright.stencils.cuda.source import asked, program
+from tilewright.stencils.cuda.large import LargeStencil, misplaced, product, unfit
+from tilewright.stencils.cuda.source import ARGUED, asked, chosen, written
 from tilewright.stencils.cuda.warpgroup.needs import Cut
 from tilewright.stencils.protocol import CostModel
 from tilewright.targets.cuda.arguments import (
     A,
     Argument,
     B,
-    C,
-    Pointer,
-    Scalar,
     Struct,
     TensorMap,
     Workspace,
@@ -52,8 +50,6 @@ SMALLEST = 17
 """Extents below which most of a tile would be empty."""
 LARGEST = 2**29
 """Extents, and tiles of a product; coordinates count real numbers."""
-ARGUED = ("band", "blocks")
-"""Parameters that are no definitions of the program."""
 
 
 class DmmaStencil(LargeStencil):
@@ -63,10 +59,7 @@ class DmmaStencil(LargeStencil):
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         p = problem
-        if p.dtype.letter not in ("d", "z"):
-            return f"type {p.dtype.letter} is not one of d, z"
-        reason = unserved(p, device)
-        if reason is not None:
+        if reason := other_type(p, ("d", "z")) or unserved(p, device):
             return reason
         if "mma_f64_m16" not in device.supports or "wgmma" not in device.supports:
             return "the device has no float64 products of 16 rows by warps with registers to give (9.0 alone)"
@@ -82,21 +75,13 @@ class DmmaStencil(LargeStencil):
         return of_configs(lambda columns: clocks(problem, device, columns))
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
-        given = {name.upper(): value for name, value in config.items() if name not in ARGUED}
-        given["CUT"] = int(config["cut"] > 0)
-        text, headers = program("dmma")
-        defines = tuple((name, str(value)) for name, value in (asked(problem) | given).items())
-        return Source(text, "dmma", headers, defines)
+        return written("dmma", asked(problem) | chosen(config, ARGUED) | {"CUT": int(config["cut"] > 0)})
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         p, c = problem, config
-        band = max(1, c["band"] // (c["tile_n"] * c["cluster_n"]))
-        whole = (("m", p.m), ("n", p.n), ("k", p.k), ("band", band))
-        scalars = (Scalar("alpha", "2d"), Scalar("beta", "2d"))
-        counts = (Scalar(name, "i", value) for name, value in whole)
         along_a, along_b = lies_along(p)
         return (
-            Struct("Product", (Pointer("c", C), Scalar("ldc", "q", p.ldc or 0), *counts, *scalars)),
+            product(p, p.ldc, c["band"] // (c["tile_n"] * c["cluster_n"])),
             _map(p, A, p.m, along_a, c["tile_m"] // c["cluster_n"]),
             _map(p, B, p.n, along_b, c["tile_n"] // c["cluster_m"]),
             *([_cut(p, c)] if c["cut"] else []),

@@ -15,35 +15,29 @@ from __future__ import annotations
 
 from tilewright.model import AXES, Config, Device, Launch, SegmentedProblem, Source
 from tilewright.space import Space
-from tilewright.stencils.cuda.common import WIDEST, no_gpu, too_old
+from tilewright.stencils.cuda.accepting import CudaStencil, no_gpu, no_warp_groups, other_type
+from tilewright.stencils.cuda.common import WIDEST
 from tilewright.stencils.cuda.experts.cost import best
 from tilewright.stencils.cuda.experts.needs import SLICE, columns_on_their_way, shared_bytes, threads
 from tilewright.stencils.cuda.experts.space import params, rules
 from tilewright.stencils.cuda.segments.stencil import LARGEST, struct_segments, tiles
-from tilewright.stencils.cuda.source import asked, written
-from tilewright.stencils.protocol import Stencil
+from tilewright.stencils.cuda.source import asked, persistent, written
 from tilewright.targets.cuda.arguments import A, Argument, B, C, TensorMap
 
 FAR = 2**40
 """Bytes from one matrix to the next that no tensor map has."""
 
 
-class ExpertsStencil(Stencil):
+class ExpertsStencil(CudaStencil):
     """``experts``: one product of 16 bits split among groups, as the five functions of the protocol."""
 
     name = "experts"
-    target = "cuda"
     segments = True
 
     def accepts(self, problem: SegmentedProblem, device: Device) -> str | None:
         p = problem
-        if p.dtype.letter not in ("h", "b"):
-            return f"type {p.dtype.letter} is not one of h, b"
-        reason = no_gpu(device)
-        if reason is not None:
+        if reason := other_type(p, ("h", "b")) or no_gpu(device) or no_warp_groups(device):
             return reason
-        if "wgmma" not in device.supports:
-            return "the device has no products of warp groups (9.0 alone)"
         if min(p.m, p.n, p.k, p.groups) < 1:
             return "there is nothing to compute"
         if p.batch != 1:
@@ -64,9 +58,6 @@ class ExpertsStencil(Stencil):
             return "groups go backwards, or lie 2^40 bytes apart"
         return None
 
-    def runs(self, device: Device) -> str | None:
-        return too_old(device)
-
     def space(self, problem: SegmentedProblem, device: Device) -> Space:
         return Space(params(problem, device), list(rules(problem, device)), elementwise=True)
 
@@ -74,17 +65,15 @@ class ExpertsStencil(Stencil):
         return best(self.space(problem, device), problem, device)
 
     def source(self, problem: SegmentedProblem, config: Config, device: Device) -> Source:
-        defines = asked(problem) | {name.upper(): value for name, value in config.items()}
+        defines = asked(problem) | persistent(config, device)
         defines["AXIS"] = AXES.index(problem.axis)
         # Rows that are split begin anywhere.
         defines["VEC_C"] = 1 if problem.axis == "m" else WIDEST // problem.dtype.itemsize
-        # Registers are left for as many resident blocks.
-        defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
         return written("experts", defines)
 
     def arguments(self, problem: SegmentedProblem, config: Config) -> tuple[Argument, ...]:
         p = problem
-        a, b = ((p.k, p.m) if p.transposed_a else (p.m, p.k)), ((p.n, p.k) if p.transposed_b else (p.k, p.n))
+        a, b, _ = p.stored
         return (
             struct_segments(p),
             _map(p, A, a, config["tile_m"] if p.transposed_a else SLICE),

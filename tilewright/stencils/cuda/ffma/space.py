@@ -10,9 +10,8 @@ from typing import Any
 
 from tilewright.model import Device, Problem
 from tilewright.space import Param, Rule
-from tilewright.stencils.cuda import limits
+from tilewright.stencils.cuda import cuts, limits
 from tilewright.stencils.cuda.common import IN_FLIGHT
-from tilewright.stencils.cuda.cuts import CUTS, LEAST
 from tilewright.stencils.cuda.ffma.needs import (
     BOX,
     MOST_SUMS,
@@ -26,7 +25,6 @@ from tilewright.stencils.cuda.ffma.needs import (
     tile_n,
     tiles,
 )
-from tilewright.stencils.cuda.warpgroup.needs import cut_tiles
 
 UNROLLED = 2048
 """Multiply-adds of a loop that the instruction cache holds: of hand-written kernels on an H200 those with
@@ -45,7 +43,7 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("stages", (2, 3, 4, 5, 6, 8)),
         Param("band", (1024, 2048, 4096)),
         Param("blocks", (device["sms"],)),
-        Param("cut", (0,) if p.dtype.is_complex else CUTS),
+        Param("cut", (0,) if p.dtype.is_complex else cuts.CUTS),
         Param("a_first", (0, 1)),
         Param("products", (4, 3) if p.dtype.is_complex else (1,)),
     ]
@@ -134,37 +132,8 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         ),
     )
 
-    def count(rows: Any, columns: Any, lanes_m: Any, warps_m: Any) -> Any:
-        """Tiles of C."""
-        return tiles(p, tile_m(rows, lanes_m, warps_m), tile_n(columns, lanes_m, warps_m))
+    def waves(rows: Any, columns: Any, lanes_m: Any, warps_m: Any, blocks: Any) -> tuple[Any, Any]:
+        """Tiles of C, and how many there are at a time."""
+        return tiles(p, tile_m(rows, lanes_m, warps_m), tile_n(columns, lanes_m, warps_m)), blocks
 
-    yield Rule(
-        "cut-count",
-        "queryable",
-        "slices of tiles that are cut are fewer than 2^31",
-        lambda rows, columns, lanes_m, warps_m, blocks, depth, cut: (
-            cut_tiles(count(rows, columns, lanes_m, warps_m), blocks, cut) * (p.k // depth + 1 + cut) < 2**31
-        ),
-    )
-    yield Rule(
-        "cut-full",
-        "soft",
-        "tiles are cut where the last wave is not full",
-        lambda rows, columns, lanes_m, warps_m, blocks, cut: (
-            (cut == 0) | (cut_tiles(count(rows, columns, lanes_m, warps_m), blocks, cut) > 0)
-        ),
-    )
-    yield Rule(
-        "cut-idle",
-        "soft",
-        "tiles of the last wave are not cut in more parts than there are blocks for",
-        lambda rows, columns, lanes_m, warps_m, blocks, cut: (
-            (cut <= 1) | (count(rows, columns, lanes_m, warps_m) % blocks * cut <= blocks)
-        ),
-    )
-    yield Rule(
-        "cut-short",
-        "soft",
-        f"a part of a tile has {LEAST} slices or more",
-        lambda depth, cut: (cut <= 1) | (-(-p.k // depth) >= LEAST * cut),
-    )
+    yield from cuts.rules(waves, lambda depth: -(-p.k // depth))

@@ -26,7 +26,8 @@ from __future__ import annotations
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda import cuts
-from tilewright.stencils.cuda.common import of_configs, unserved
+from tilewright.stencils.cuda.accepting import other_type, unserved
+from tilewright.stencils.cuda.common import of_configs
 from tilewright.stencils.cuda.ffma.cost import best, clocks
 from tilewright.stencils.cuda.ffma.needs import (
     IN_FRONT,
@@ -41,15 +42,14 @@ from tilewright.stencils.cuda.ffma.needs import (
     tiles,
 )
 from tilewright.stencils.cuda.ffma.space import params, rules
-from tilewright.stencils.cuda.large import LargeStencil, misplaced, unfit
-from tilewright.stencils.cuda.source import asked, program
+from tilewright.stencils.cuda.large import LargeStencil, misplaced, product, unfit
+from tilewright.stencils.cuda.source import ARGUED, asked, chosen, written
 from tilewright.stencils.cuda.warpgroup.needs import Cut
 from tilewright.stencils.protocol import CostModel
 from tilewright.targets.cuda.arguments import (
     A,
     Argument,
     B,
-    C,
     Pointer,
     Scalar,
     Struct,
@@ -61,8 +61,6 @@ SMALLEST = 17
 """Extents below which most of a tile would be empty."""
 LARGEST = 2**29
 """Extents of a product; coordinates count real numbers."""
-ARGUED = ("band", "blocks")
-"""Parameters that are no definitions of the program."""
 
 
 class FfmaStencil(LargeStencil):
@@ -72,10 +70,7 @@ class FfmaStencil(LargeStencil):
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         p = problem
-        if p.dtype.letter not in ("s", "c"):
-            return f"type {p.dtype.letter} is not one of s, c"
-        reason = unserved(p, device)
-        if reason is not None:
+        if reason := other_type(p, ("s", "c")) or unserved(p, device):
             return reason
         if "tma" not in device.supports or "wgmma" not in device.supports:
             return "the device has no tensor maps for warps with registers to give (9.0 alone)"
@@ -91,20 +86,13 @@ class FfmaStencil(LargeStencil):
         return of_configs(lambda columns: clocks(problem, device, columns))
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
-        given = {name.upper(): value for name, value in config.items() if name not in ARGUED}
-        given["CUT"] = int(config["cut"] > 0)
-        text, headers = program("ffma")
-        defines = tuple((name, str(value)) for name, value in (asked(problem) | given).items())
-        return Source(text, "ffma", headers, defines)
+        return written("ffma", asked(problem) | chosen(config, ARGUED) | {"CUT": int(config["cut"] > 0)})
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         p, c = problem, config
         down, across = _tile(c)
-        whole = (("m", p.m), ("n", p.n), ("k", p.k), ("band", max(1, c["band"] // across)))
-        scalars = (Scalar("alpha", "2d"), Scalar("beta", "2d"))
-        counts = (Scalar(name, "i", value) for name, value in whole)
         return (
-            Struct("Product", (Pointer("c", C), Scalar("ldc", "q", p.ldc or 0), *counts, *scalars)),
+            product(p, p.ldc, c["band"] // across),
             *_workspace(p, c),
             *([] if packs(p)[0] else [_map(p, A, p.m, down, c["depth"])]),
             *([] if packs(p)[1] else [_map(p, B, p.n, across, c["depth"])]),

@@ -21,9 +21,7 @@ BEYOND = 32
 def largest(p: GroupedProblem) -> int:
     """Bytes of shared memory that a product of the largest extents takes, wherever its operands begin."""
     size = p.dtype.itemsize
-    a = (p.k, p.m) if p.transposed_a else (p.m, p.k)
-    b = (p.n, p.k) if p.transposed_b else (p.k, p.n)
-    read = [a, b] if p.beta == "0" else [a, b, (p.m, p.n)]
+    read = p.stored[:2] if p.beta == "0" else p.stored
     taken = [-(-(LINE - 1 + (rows + LINE // size) * cols * size) // LINE) * LINE for rows, cols in read]
     return int(max(sum(taken), *reach(taken, size, p.transposed_a, p.transposed_b)))
 

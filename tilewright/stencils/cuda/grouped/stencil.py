@@ -33,13 +33,14 @@ import numpy as np
 
 from tilewright.model import Config, Device, DType, GroupedProblem, Launch, Source
 from tilewright.space import Space
-from tilewright.stencils.cuda.common import no_gpu, of_configs, too_old
+from tilewright.stencils.cuda.accepting import CudaStencil, no_gpu
+from tilewright.stencils.cuda.common import of_configs
 from tilewright.stencils.cuda.grouped.cost import best, cost
 from tilewright.stencils.cuda.grouped.descriptors import struct_products
 from tilewright.stencils.cuda.grouped.needs import LARGEST, LINE, fixed_bytes, largest, shared_bytes
 from tilewright.stencils.cuda.grouped.space import params, rules
-from tilewright.stencils.cuda.source import asked, written
-from tilewright.stencils.protocol import CostModel, Stencil
+from tilewright.stencils.cuda.source import asked, persistent, written
+from tilewright.stencils.protocol import CostModel
 from tilewright.targets.cuda.arguments import Argument
 
 
@@ -52,20 +53,18 @@ def products(
     return GroupedProblem.of(dtype, trans, sizes, alpha=alpha, beta=beta, align=align)  # type: ignore[arg-type]
 
 
-class GroupedStencil(Stencil):
+class GroupedStencil(CudaStencil):
     """``grouped``: lists of small products of different sizes, as the five functions of the protocol.
 
     Its argument is not ``struct Gemm`` but ``struct Products``: ``forms`` makes it, not a usual call.
     """
 
     name = "grouped"
-    target = "cuda"
     lists = True
 
     def accepts(self, problem: GroupedProblem, device: Device) -> str | None:
         p = problem
-        reason = no_gpu(device)
-        if reason is not None:
+        if reason := no_gpu(device):
             return reason
         if min(p.m, p.n, p.batch) < 1:
             return "there is nothing to multiply"
@@ -76,9 +75,6 @@ class GroupedStencil(Stencil):
         if largest(p) + int(fixed_bytes(1, 2)) > device["shared_per_block_optin"]:
             return f"a product of {p.m}x{p.n}x{p.k} does not fit in shared memory"
         return None
-
-    def runs(self, device: Device) -> str | None:
-        return too_old(device)
 
     def space(self, problem: GroupedProblem, device: Device) -> Space:
         return Space(params(problem, device), list(rules(problem, device)), elementwise=True)
@@ -92,9 +88,7 @@ class GroupedStencil(Stencil):
     def source(self, problem: GroupedProblem, config: Config, device: Device) -> Source:
         defines = asked(problem) | {"LARGEST": largest(problem)}
         defines |= {"LARGEST_M": problem.m, "LARGEST_N": problem.n}
-        defines |= {name.upper(): value for name, value in config.items()}
-        # Registers are left for as many resident blocks.
-        defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
+        defines |= persistent(config, device)
         return written("grouped", defines)
 
     def arguments(self, problem: GroupedProblem, config: Config) -> tuple[Argument, ...]:

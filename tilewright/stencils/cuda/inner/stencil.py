@@ -33,7 +33,8 @@ from typing import Any
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda import args
-from tilewright.stencils.cuda.common import of_configs, too_old, units, unserved
+from tilewright.stencils.cuda.accepting import CudaStencil, unserved
+from tilewright.stencils.cuda.common import of_configs, units
 from tilewright.stencils.cuda.inner.cost import best, cost
 from tilewright.stencils.cuda.inner.needs import (
     LARGEST,
@@ -48,22 +49,20 @@ from tilewright.stencils.cuda.inner.needs import (
     workspace_bytes,
 )
 from tilewright.stencils.cuda.inner.space import DEPTHS, TILES, params, rules
-from tilewright.stencils.cuda.source import asked, written
-from tilewright.stencils.protocol import CostModel, Stencil
+from tilewright.stencils.cuda.source import asked, persistent, written
+from tilewright.stencils.protocol import CostModel
 from tilewright.targets.cuda.arguments import Argument, Workspace
 
 
-class InnerStencil(Stencil):
+class InnerStencil(CudaStencil):
     """``inner``: products along a long k, as the five functions of the protocol."""
 
     name = "inner"
-    target = "cuda"
     size_specific = True
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         p = problem
-        reason = unserved(p, device)
-        if reason is not None:
+        if reason := unserved(p, device):
             return reason
         if p.k <= LARGEST:
             return f"k = {p.k} is not above {LARGEST}"
@@ -76,9 +75,6 @@ class InnerStencil(Stencil):
         if max(p.lda or 0, p.ldb or 0) * p.dtype.itemsize >= 2**31 or p.k >= 2**31 - DEPTHS[-1]:
             return "columns are 2^31 bytes apart, or k is 2^31 or close to it"
         return None
-
-    def runs(self, device: Device) -> str | None:
-        return too_old(device)
 
     def needs_record(self, problem: Problem) -> bool:
         # The library is good along a long k where m and n are large, and bad where they are small.
@@ -104,11 +100,9 @@ class InnerStencil(Stencil):
         defines = asked(p) | {"LONG": long(p), "TILE_M": m, "TILE_N": n, "UNIT_K": unit_k(p)}
         for x, unit, stream in zip("AB", units(p), streams(p), strict=False):
             defines |= {f"UNIT_{x}": unit, f"STREAM_{x}": int(stream)}
-        defines |= {name.upper(): value for name, value in config.items() if name != "tile"}
+        defines |= persistent(config, device, ("tile",))
         defines["PATH"] = 1 + PATHS.index(config["path"])
         defines["SPREAD"] = int(config["spread"] > 1)
-        # Registers are left for as many resident blocks.
-        defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
         return written("inner", defines)
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:

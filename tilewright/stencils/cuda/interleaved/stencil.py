@@ -26,7 +26,8 @@ from functools import partial
 
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
-from tilewright.stencils.cuda.common import no_gpu, of_configs, too_old
+from tilewright.stencils.cuda.accepting import CudaStencil, misaligned, no_gpu
+from tilewright.stencils.cuda.common import of_configs
 from tilewright.stencils.cuda.interleaved.cost import best, cost
 from tilewright.stencils.cuda.interleaved.needs import (
     BLOCK,
@@ -39,23 +40,21 @@ from tilewright.stencils.cuda.interleaved.needs import (
     shared_bytes,
 )
 from tilewright.stencils.cuda.interleaved.space import is_scattered, params, rules
-from tilewright.stencils.cuda.source import asked, written
-from tilewright.stencils.protocol import CostModel, Stencil
+from tilewright.stencils.cuda.source import asked, chosen, written
+from tilewright.stencils.protocol import CostModel
 from tilewright.targets.cuda.arguments import A, Argument, B, C, Field, Pointer, Scalar, Struct
 
 
-class InterleavedStencil(Stencil):
+class InterleavedStencil(CudaStencil):
     """``interleaved``: one thread for neighbouring matrices, as the five functions of the protocol."""
 
     name = "interleaved"
-    target = "cuda"
     interleaved = True
     size_specific = True
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         p = problem
-        reason = no_gpu(device)
-        if reason is not None:
+        if reason := no_gpu(device):
             return reason
         if min(p.m, p.n, p.k, p.batch) < 1:
             return "there is nothing to multiply"
@@ -73,12 +72,7 @@ class InterleavedStencil(Stencil):
             )
         if is_scattered(p) and (p.beta != "0" or p.stride_c == 0):
             return "the matrices of C lie apart, and are read, or are one"
-        if p.align % p.dtype.itemsize:
-            return f"addresses are multiples of {p.align} bytes only, not of an element's {p.dtype.itemsize}"
-        return None
-
-    def runs(self, device: Device) -> str | None:
-        return too_old(device)
+        return misaligned(p)
 
     def space(self, problem: Problem, device: Device) -> Space:
         return Space(params(problem, device), list(rules(problem, device)), elementwise=True)
@@ -104,7 +98,7 @@ class InterleavedStencil(Stencil):
         }
         for name, by_columns in zip("ABC", (config["group"] and orders(p)) or (0, 0, 0), strict=True):
             defines[f"BY_COLUMNS_{name}"] = by_columns
-        defines |= {name.upper(): value for name, value in config.items()}
+        defines |= chosen(config)
         defines["BLOCKS"] = 1
         if config["stages"]:
             # Else the compiler makes room for more blocks than shared memory has, and spills for it.

@@ -24,12 +24,13 @@ from functools import partial
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda import args
-from tilewright.stencils.cuda.common import of_configs, too_old, units, unserved
+from tilewright.stencils.cuda.accepting import CudaStencil, other_type, unserved
+from tilewright.stencils.cuda.common import of_configs, units
 from tilewright.stencils.cuda.middle.cost import best, clocks
 from tilewright.stencils.cuda.middle.needs import TYPES, divided, shared_bytes, warps
 from tilewright.stencils.cuda.middle.space import LARGEST, OF_LONG, params, rules
-from tilewright.stencils.cuda.source import asked, written
-from tilewright.stencils.protocol import CostModel, Stencil
+from tilewright.stencils.cuda.source import asked, persistent, written
+from tilewright.stencils.protocol import CostModel
 from tilewright.targets.cuda.arguments import Argument
 
 LEAST = 33
@@ -40,20 +41,16 @@ LONG = 64
 """The longest of the other two extents where m or n is above ``LARGEST``."""
 
 
-class MiddleStencil(Stencil):
+class MiddleStencil(CudaStencil):
     """``middle``: products of middle size, as the five functions of the protocol."""
 
     name = "middle"
-    target = "cuda"
     size_specific = True
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         p = problem
-        reason = unserved(p, device)
-        if reason is not None:
+        if reason := unserved(p, device) or other_type(p, TYPES):
             return reason
-        if p.dtype.letter not in TYPES:
-            return f"type {p.dtype.letter!r}; accepted: {', '.join(TYPES)}"
         _, second, third = sorted(p.extents)
         if second < LEAST:
             return f"{p.m}x{p.n}x{p.k} has not two extents of {LEAST} or more"
@@ -64,9 +61,6 @@ class MiddleStencil(Stencil):
         if (p.ldc or 0) * LARGEST >= 2**31:
             return "distances within C are counted in 32 bits, which its leading dimension is too large for"
         return None
-
-    def runs(self, device: Device) -> str | None:
-        return too_old(device)
 
     def needs_record(self, problem: Problem) -> bool:
         # Libraries have good kernels for some of these sizes: only what was measured is known to be better.
@@ -85,9 +79,7 @@ class MiddleStencil(Stencil):
         p = problem
         defines = asked(p) | {f"SIZE_{x}": extent for x, extent in zip("MNK", p.extents, strict=True)}
         defines |= {f"UNIT_{x}": u for x, u in zip("ABC", units(p), strict=True)}
-        defines |= {name.upper(): value for name, value in config.items()}
-        # Registers are left for as many resident blocks.
-        defines["BLOCKS"] = divided(config["blocks"], device["sms"])
+        defines |= persistent(config, device)
         return written("middle", defines)
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:

@@ -10,10 +10,10 @@ from typing import Any
 
 from tilewright.model import Device, Problem
 from tilewright.space import Param, Rule
-from tilewright.stencils.cuda import limits
+from tilewright.stencils.cuda import cuts, limits
 from tilewright.stencils.cuda.common import IN_FLIGHT
 from tilewright.stencils.cuda.pairs.needs import SLICE, clusters, group_columns, shared_bytes, turned
-from tilewright.stencils.cuda.warpgroup.needs import BLOCK, cut_tiles, stage_bytes
+from tilewright.stencils.cuda.warpgroup.needs import BLOCK, stage_bytes
 
 TILE_M = (64, 128, 192)
 TILE_N = (64, 128)
@@ -21,8 +21,6 @@ STAGES = (2, 3, 4, 5, 6, 8)
 OUTS = (1, 2, 3)
 BANDS = (1024, 2048, 4096)
 CUTS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 16, 22, 33)
-LEAST = 4
-"""Slices of a part of a tile: with fewer its sums take longer to meet than to make."""
 
 
 def params(p: Problem, device: Device) -> list[Param]:
@@ -121,42 +119,4 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         """Tiles of clusters, and how many there are at a time."""
         return clusters(p, exchange, tile_m, tile_n, cluster_m, cluster_n), blocks // (cluster_m * cluster_n)
 
-    yield Rule(
-        "cut-count",
-        "queryable",
-        "slices of tiles that are cut are fewer than 2^31",
-        lambda exchange, tile_m, tile_n, cluster_m, cluster_n, blocks, cut: (
-            cut_tiles(*waves(exchange, tile_m, tile_n, cluster_m, cluster_n, blocks), cut) * (slices + cut)
-            < 2**31
-        ),
-    )
-    yield Rule(
-        "cut-full",
-        "soft",
-        "tiles are cut where the last wave is not full",
-        lambda exchange, tile_m, tile_n, cluster_m, cluster_n, blocks, cut: (
-            (cut == 0) | (cut_tiles(*waves(exchange, tile_m, tile_n, cluster_m, cluster_n, blocks), cut) > 0)
-        ),
-    )
-
-    def room(
-        exchange: Any, tile_m: Any, tile_n: Any, cluster_m: Any, cluster_n: Any, blocks: Any, parts: Any
-    ) -> Any:
-        """Whether there is a block for each of so many parts of each tile of the last wave."""
-        count, places = waves(exchange, tile_m, tile_n, cluster_m, cluster_n, blocks)
-        return count % places * parts <= places
-
-    yield Rule(
-        "cut-idle",
-        "soft",
-        "tiles of the last wave are not cut in more parts than there are blocks for",
-        lambda exchange, tile_m, tile_n, cluster_m, cluster_n, blocks, cut: (
-            (cut <= 1) | (room(exchange, tile_m, tile_n, cluster_m, cluster_n, blocks, cut))
-        ),
-    )
-    yield Rule(
-        "cut-short",
-        "soft",
-        f"a part of a tile has {LEAST} slices or more",
-        lambda cut: (cut <= 1) | (slices >= LEAST * cut),
-    )
+    yield from cuts.rules(waves, lambda: slices)

@@ -30,12 +30,14 @@ from __future__ import annotations
 
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
-from tilewright.stencils.cuda.common import of_configs, unserved
-from tilewright.stencils.cuda.large import LargeStencil, misplaced, unfit
+from tilewright.stencils.cuda import cuts
+from tilewright.stencils.cuda.accepting import no_warp_groups, other_type, unserved
+from tilewright.stencils.cuda.common import of_configs
+from tilewright.stencils.cuda.large import LargeStencil, mapped, misplaced, product, unfit
 from tilewright.stencils.cuda.pairs.cost import best, clocks
 from tilewright.stencils.cuda.pairs.needs import SLICE, asked_of, room_for_sums, shared_bytes
 from tilewright.stencils.cuda.pairs.space import params, rules
-from tilewright.stencils.cuda.source import asked, written
+from tilewright.stencils.cuda.source import ARGUED, asked, chosen, written
 from tilewright.stencils.cuda.warpgroup.needs import BLOCK, THREADS, cut_of, tiles
 from tilewright.stencils.protocol import CostModel
 from tilewright.targets.cuda.arguments import (
@@ -45,9 +47,7 @@ from tilewright.targets.cuda.arguments import (
     C,
     Pointer,
     Scalar,
-    Stamp,
     Struct,
-    TensorMap,
     Workspace,
 )
 
@@ -57,10 +57,6 @@ TURNED = 512
 """Extents up to which a product whose operands both run across k is better made by others."""
 LARGEST = 2**30
 """Extents, and tiles of a product."""
-ARGUED = ("band", "blocks")
-"""Parameters that are no definitions of the program."""
-FLAGS = 128
-"""Bytes that the flags of a workspace are a multiple of; each has eight."""
 
 
 class PairsStencil(LargeStencil):
@@ -69,15 +65,13 @@ class PairsStencil(LargeStencil):
     name = "pairs"
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
-        p = problem
-        if p.dtype.letter != "hc":
-            return f"type {p.dtype.letter} is not complex float16"
-        reason = unserved(p, device)
-        if reason is not None:
-            return reason
-        if "wgmma" not in device.supports:
-            return "the device has no products of warp groups (9.0 alone)"
-        return unfit(p, SMALLEST, LARGEST, BLOCK) or misplaced(p)
+        return (
+            other_type(problem, ("hc",))
+            or unserved(problem, device)
+            or no_warp_groups(device)
+            or unfit(problem, SMALLEST, LARGEST, BLOCK)
+            or misplaced(problem)
+        )
 
     def needs_record(self, problem: Problem) -> bool:
         """Of small products with both operands across k, one of which has to be turned, ``tensor`` makes 1.3
@@ -95,35 +89,21 @@ class PairsStencil(LargeStencil):
         return of_configs(lambda columns: clocks(problem, device, columns))
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
-        given = {name.upper(): value for name, value in config.items() if name not in ARGUED}
-        given["CUT"] = int(config["cut"] > 0)
-        return written("pairs", asked(asked_of(problem, config["exchange"])) | given)
+        made = asked_of(problem, config["exchange"])
+        return written("pairs", asked(made) | chosen(config, ARGUED) | {"CUT": int(config["cut"] > 0)})
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         p, c = problem, config
         made = asked_of(p, c["exchange"])
-        a, b = (
-            ((made.k, made.m) if made.transposed_a else (made.m, made.k)),
-            ((made.n, made.k) if made.transposed_b else (made.k, made.n)),
-        )
+        lines_a = c["tile_m"] // c["cluster_n"] if made.transposed_a else SLICE
+        lines_b = SLICE if made.transposed_b else c["tile_n"] // c["cluster_m"]
         of_a, of_b = (B, A) if c["exchange"] else (A, B)
-        sizes = (Scalar(name, "i", getattr(made, name)) for name in ("m", "n", "k"))
-        band = Scalar("band", "i", max(1, c["band"] // (c["tile_n"] * c["cluster_n"])))
+        a, b, _ = made.stored
         return (
-            Struct(
-                "Product",
-                (
-                    Pointer("c", C),
-                    Scalar("ldc", "q", p.ldc or 0),
-                    *sizes,
-                    band,
-                    Scalar("alpha", "2d"),
-                    Scalar("beta", "2d"),
-                ),
-            ),
-            _map(p, of_a, a, c["tile_m"] // c["cluster_n"] if made.transposed_a else SLICE),
-            _map(p, of_b, b, SLICE if made.transposed_b else c["tile_n"] // c["cluster_m"]),
-            _map(p, C, (p.m, p.n), SLICE if c["exchange"] else BLOCK),
+            product(made, p.ldc, c["band"] // (c["tile_n"] * c["cluster_n"])),
+            mapped(p, of_a, a, made.lda, lines_a),
+            mapped(p, of_b, b, made.ldb, lines_b),
+            mapped(p, C, p.stored[C], p.ldc, SLICE if c["exchange"] else BLOCK),
             *([_source(made, of_a)] if c["carried"] else []),
             *([_cut(p, c)] if c["cut"] else []),
         )
@@ -146,28 +126,9 @@ class PairsStencil(LargeStencil):
 def _cut(p: Problem, c: Config) -> Struct:
     """Which tiles are cut, and the workspace where their sums meet."""
     found = cut_of(asked_of(p, c["exchange"]), c)
-    numbers = (Scalar(name, "i", value) for name, value in found._asdict().items())
-    return Struct("Cut", (Workspace("workspace", room_for_sums(c, found.workers)), Stamp("stamp"), *numbers))
+    return cuts.argument(found, Workspace("workspace", room_for_sums(c, found.workers)))
 
 
 def _source(made: Problem, operand: int) -> Struct:
     """Where the first operand of the product that is made lies."""
     return Struct("Source", (Pointer("a", operand), Scalar("lda", "q", made.lda or 0)))
-
-
-def _map(p: Problem, operand: int, stored: tuple[int, int], columns: int) -> TensorMap:
-    """An operand as it is stored, in boxes of a line of rows and so many columns."""
-    rows, cols = stored
-    size, leading = p.dtype.itemsize, (p.lda, p.ldb, p.ldc)[operand] or 0
-    return TensorMap(
-        f"map_{'abc'[operand]}",
-        operand,
-        # Boxes are copied bit by bit, whatever an element is.
-        "float32",
-        (rows, cols, 1),
-        (leading * size, leading * cols * size),
-        (SLICE, columns, 1),
-        swizzle=128,
-        # Where boxes begin inside lines of memory L2 would fetch too many of these.
-        promotion=128 if leading % SLICE else 256,
-    )

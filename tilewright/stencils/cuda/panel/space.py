@@ -25,7 +25,7 @@ from tilewright.stencils.cuda.panel.needs import (
     stage_bytes,
     streams,
 )
-from tilewright.stencils.cuda.tiny.needs import registers, stored, words_of_sum
+from tilewright.stencils.cuda.tiny.needs import registers, words_of_sum
 from tilewright.stencils.cuda.tiny.space import sides
 
 TILES = (16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 192, 224, 256, 320, 384, 448, 512)
@@ -60,7 +60,7 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
 def bulk_takes(p: Problem) -> bool:
     """Whether every operand is a stream, or columns along the panel, without going back in memory."""
     stream, stream_c = streams(p)
-    a, b, _ = stored(p)
+    a, b, _ = p.stored
     packed = (p.ldb == b[0]) if long_m(p) else (p.lda == a[0])
     return (along(p) or stream) and (long_m(p) or stream_c) and packed and min(p.strides) >= 0
 

@@ -25,7 +25,8 @@ from typing import Any
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda import args
-from tilewright.stencils.cuda.common import of_configs, too_old, units, unserved
+from tilewright.stencils.cuda.accepting import CudaStencil, unserved
+from tilewright.stencils.cuda.common import of_configs, units
 from tilewright.stencils.cuda.panel.cost import best, cost
 from tilewright.stencils.cuda.panel.needs import (
     LARGEST,
@@ -41,25 +42,23 @@ from tilewright.stencils.cuda.panel.needs import (
     width,
 )
 from tilewright.stencils.cuda.panel.space import TILES, params, rules, threads
-from tilewright.stencils.cuda.source import asked, written
-from tilewright.stencils.protocol import CostModel, Stencil
+from tilewright.stencils.cuda.source import asked, persistent, written
+from tilewright.stencils.protocol import CostModel
 from tilewright.targets.cuda.arguments import Argument
 
 SHARING = ("path", "mma", "direct", "tile", "stages", "packed")
 """The parameters that shared memory depends on, with the width of a part."""
 
 
-class PanelStencil(Stencil):
+class PanelStencil(CudaStencil):
     """``panel``: a long operand times a small one, as the five functions of the protocol."""
 
     name = "panel"
-    target = "cuda"
     size_specific = True
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         p = problem
-        reason = unserved(p, device)
-        if reason is not None:
+        if reason := unserved(p, device):
             return reason
         if max(p.k, short(p)) > LARGEST or length(p) <= LARGEST:
             return f"{p.m}x{p.n}x{p.k} has not one extent above {LARGEST} alone, m or n"
@@ -75,9 +74,6 @@ class PanelStencil(Stencil):
         ):
             return f"two stages of {p.m}x{p.n}x{p.k} do not fit in shared memory"
         return None
-
-    def runs(self, device: Device) -> str | None:
-        return too_old(device)
 
     def compiled(self, problem: Problem) -> dict[str, Any]:
         # The long extent is an argument; what follows of it is whether one tile has all rows of C.
@@ -105,10 +101,8 @@ class PanelStencil(Stencil):
             "ONE_RUN": int(one_run(p, config["path"], config["direct"], config["tile"])),
         }
         defines |= {f"UNIT_{x}": u for x, u in zip("ABC", units(p), strict=True)}
-        defines |= {name.upper(): value for name, value in config.items()}
+        defines |= persistent(config, device)
         defines["PATH"] = 1 + PATHS.index(config["path"])
-        # Registers are left for as many resident blocks.
-        defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
         return written("panel", defines)
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:

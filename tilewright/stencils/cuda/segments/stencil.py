@@ -24,12 +24,11 @@ from __future__ import annotations
 
 from tilewright.model import AXES, Config, Device, Launch, SegmentedProblem, Source
 from tilewright.space import Space
-from tilewright.stencils.cuda.common import no_gpu, too_old
+from tilewright.stencils.cuda.accepting import CudaStencil, misaligned, no_gpu
 from tilewright.stencils.cuda.segments.cost import best
 from tilewright.stencils.cuda.segments.needs import UNITS, shared_bytes
 from tilewright.stencils.cuda.segments.space import params, rules
-from tilewright.stencils.cuda.source import asked, written
-from tilewright.stencils.protocol import Stencil
+from tilewright.stencils.cuda.source import asked, persistent, written
 from tilewright.targets.cuda.arguments import A, Argument, B, C, Pointer, Scalar, Struct
 
 OFFSETS = 3
@@ -38,17 +37,15 @@ LARGEST = 2**31 - 2**16
 """Extents, groups and tiles up to which 32 bits count them."""
 
 
-class SegmentsStencil(Stencil):
+class SegmentsStencil(CudaStencil):
     """``segments``: one product split among groups, as the five functions of the protocol."""
 
     name = "segments"
-    target = "cuda"
     segments = True
 
     def accepts(self, problem: SegmentedProblem, device: Device) -> str | None:
         p = problem
-        reason = no_gpu(device)
-        if reason is not None:
+        if reason := no_gpu(device):
             return reason
         if min(p.m, p.n, p.batch, p.groups) < 1:
             return "there is nothing to compute"
@@ -57,12 +54,7 @@ class SegmentsStencil(Stencil):
         # Tiles of the smallest size.
         if tiles(p, 8, 8) > LARGEST:
             return f"{p.spelling} has more than {LARGEST} tiles"
-        if p.align % p.dtype.itemsize:
-            return f"addresses are multiples of {p.align} bytes only, not of an element's {p.dtype.itemsize}"
-        return None
-
-    def runs(self, device: Device) -> str | None:
-        return too_old(device)
+        return misaligned(p)
 
     def space(self, problem: SegmentedProblem, device: Device) -> Space:
         return Space(params(problem, device), list(rules(problem, device)), elementwise=True)
@@ -71,11 +63,9 @@ class SegmentsStencil(Stencil):
         return best(self.space(problem, device), problem, device)
 
     def source(self, problem: SegmentedProblem, config: Config, device: Device) -> Source:
-        defines = asked(problem) | {name.upper(): value for name, value in config.items()}
+        defines = asked(problem) | persistent(config, device)
         defines["AXIS"] = AXES.index(problem.axis)
         defines["TC"] = UNITS[config["tc"]][0]
-        # Registers are left for as many resident blocks.
-        defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
         return written("segments", defines)
 
     def arguments(self, problem: SegmentedProblem, config: Config) -> tuple[Argument, ...]:

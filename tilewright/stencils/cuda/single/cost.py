@@ -17,7 +17,7 @@ from tilewright.model import Config, Device, Problem
 from tilewright.space import HARDWARE, Space
 from tilewright.stencils.cuda.common import cheapest, fitted, resident
 from tilewright.stencils.cuda.middle.needs import along_k, by_tensor_cores, divided, registers
-from tilewright.stencils.cuda.single.needs import shared_bytes, stored, vectors, warps
+from tilewright.stencils.cuda.single.needs import shared_bytes, vectors, warps
 from tilewright.stencils.cuda.single.space import PER_SM
 
 Columns = Mapping[str, Any]
@@ -97,7 +97,7 @@ def _turns(p: Problem, which: int, one: Any, lanes: Any) -> Any:
     bytes, and where they are of different columns, by the banks that these begin in."""
     turns = np.maximum(1.0, lanes * one * p.dtype.itemsize / 128)
     if along_k(p)[which]:
-        step = stored(p)[which][0] * p.dtype.itemsize
+        step = p.stored[which][0] * p.dtype.itemsize
         turns = np.maximum(turns, lanes / (128 // gcd(128, step)))
     return turns
 

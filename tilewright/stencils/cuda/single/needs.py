@@ -17,19 +17,12 @@ BARRIER = 128
 """Bytes before the first matrix."""
 
 
-def stored(p: Problem) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
-    """Rows and columns of A, B and C as they are stored."""
-    a = (p.k, p.m) if p.transposed_a else (p.m, p.k)
-    b = (p.n, p.k) if p.transposed_b else (p.k, p.n)
-    return a, b, (p.m, p.n)
-
-
 def is_packed(p: Problem) -> bool:
     """Whether each product has matrices of its own, and none has gaps: bulk copies bring them as they lie."""
     leads = p.lda, p.ldb, p.ldc
     return all(
         ld == rows and (stride == rows * cols or p.batch == 1)
-        for (rows, cols), ld, stride in zip(stored(p), leads, p.strides, strict=True)
+        for (rows, cols), ld, stride in zip(p.stored, leads, p.strides, strict=True)
     )
 
 
@@ -50,7 +43,7 @@ def vectors(p: Problem, which: int, part: Any) -> Any:
 
 def room(p: Problem, which: int) -> int:
     """Bytes of A (0), B (1) or C (2), which begins where in a vector of 16 bytes it begins in memory."""
-    (length, count), unit = stored(p)[which], units(p)[which]
+    (length, count), unit = p.stored[which], units(p)[which]
     return -(-(length * count * p.dtype.itemsize + WIDEST - unit) // WIDEST) * WIDEST
 
 
@@ -61,7 +54,7 @@ def shared_bytes(p: Problem, rows: Any, columns: Any, early: Any = 0) -> Any:
     at_a = BARRIER + of_c * (1 if p.beta != "0" else early)
     last = BARRIER + of_c
     for which, (extent, part, begin) in enumerate(((p.m, rows, at_a), (p.n, columns, at_a + room(p, 0)))):
-        held, lead = divided(extent, part) * part, stored(p)[which][0]
+        held, lead = divided(extent, part) * part, p.stored[which][0]
         reach = (held - 1) * lead + p.k if along_k(p)[which] else (p.k - 1) * lead + held
         last = np.maximum(last, begin + reach * size + WIDEST - units(p)[which])
     return divided(last, BARRIER) * BARRIER

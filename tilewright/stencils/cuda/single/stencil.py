@@ -23,13 +23,14 @@ from functools import partial
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda import args
-from tilewright.stencils.cuda.common import of_configs, too_old, units, unserved
-from tilewright.stencils.cuda.middle.needs import TYPES, divided
+from tilewright.stencils.cuda.accepting import CudaStencil, no_bulk_copies, other_type, unserved
+from tilewright.stencils.cuda.common import of_configs, units
+from tilewright.stencils.cuda.middle.needs import TYPES
 from tilewright.stencils.cuda.single.cost import best, clocks
 from tilewright.stencils.cuda.single.needs import is_packed, shared_bytes, warps
 from tilewright.stencils.cuda.single.space import params, rules
-from tilewright.stencils.cuda.source import asked, written
-from tilewright.stencils.protocol import CostModel, Stencil
+from tilewright.stencils.cuda.source import asked, persistent, written
+from tilewright.stencils.protocol import CostModel
 from tilewright.targets.cuda.arguments import Argument
 
 LEAST, LARGEST = 33, 160
@@ -39,22 +40,16 @@ ROOMS = 2
 """Products that an SM has room for, at least: one comes while another one is multiplied."""
 
 
-class SingleStencil(Stencil):
+class SingleStencil(CudaStencil):
     """``single``: products of middle size, one to a block, as the five functions of the protocol."""
 
     name = "single"
-    target = "cuda"
     size_specific = True
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         p = problem
-        reason = unserved(p, device)
-        if reason is not None:
+        if reason := unserved(p, device) or other_type(p, TYPES) or no_bulk_copies(device):
             return reason
-        if p.dtype.letter not in TYPES:
-            return f"type {p.dtype.letter!r}; accepted: {', '.join(TYPES)}"
-        if "bulk_copy" not in device.supports:
-            return "the device has no bulk copies (9.0 and above)"
         if sorted(p.extents)[1] < LEAST or max(p.extents) > LARGEST:
             return f"{p.m}x{p.n}x{p.k} has not two extents of {LEAST} or more, or one above {LARGEST}"
         if not is_packed(p):
@@ -62,9 +57,6 @@ class SingleStencil(Stencil):
         if ROOMS * (int(shared_bytes(p, 16, 16)) + device["shared_reserved"]) > device["shared_per_sm"]:
             return f"{p.m}x{p.n}x{p.k} is so large that an SM has no room for {ROOMS} products"
         return None
-
-    def runs(self, device: Device) -> str | None:
-        return too_old(device)
 
     def needs_record(self, problem: Problem) -> bool:
         # Libraries have good kernels for some of these sizes: only what was measured is known to be better.
@@ -83,9 +75,7 @@ class SingleStencil(Stencil):
         p = problem
         defines = asked(p) | {f"SIZE_{x}": extent for x, extent in zip("MNK", p.extents, strict=True)}
         defines |= {f"UNIT_{x}": u for x, u in zip("ABC", units(p), strict=True)}
-        defines |= {name.upper(): value for name, value in config.items()}
-        # Registers are left for as many resident blocks.
-        defines["BLOCKS"] = divided(config["blocks"], device["sms"])
+        defines |= persistent(config, device)
         return written("single", defines)
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:

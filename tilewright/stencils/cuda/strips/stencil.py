@@ -17,13 +17,13 @@ from __future__ import annotations
 
 from tilewright.model import AXES, Config, Device, Launch, SegmentedProblem, Source
 from tilewright.space import Space
-from tilewright.stencils.cuda.common import WIDEST, no_gpu, too_old
+from tilewright.stencils.cuda.accepting import CudaStencil, misaligned, no_gpu, other_type
+from tilewright.stencils.cuda.common import WIDEST
 from tilewright.stencils.cuda.segments.stencil import LARGEST, struct_segments, tiles
-from tilewright.stencils.cuda.source import asked, program
+from tilewright.stencils.cuda.source import asked, persistent, written
 from tilewright.stencils.cuda.strips.cost import best
 from tilewright.stencils.cuda.strips.needs import shared_bytes, vectors
 from tilewright.stencils.cuda.strips.space import params, rules
-from tilewright.stencils.protocol import Stencil
 from tilewright.targets.cuda.arguments import Argument
 
 LONGEST = 16
@@ -34,19 +34,15 @@ ROWS = 128
 """The fewest rows of C, those of a warp."""
 
 
-class StripsStencil(Stencil):
+class StripsStencil(CudaStencil):
     """``strips``: one product with a short k split among groups, as the five functions of the protocol."""
 
     name = "strips"
-    target = "cuda"
     segments = True
 
     def accepts(self, problem: SegmentedProblem, device: Device) -> str | None:
         p = problem
-        if p.dtype.letter != "s":
-            return f"type {p.dtype.letter} is not s"
-        reason = no_gpu(device)
-        if reason is not None:
+        if reason := other_type(p, ("s",)) or no_gpu(device):
             return reason
         if p.axis != "n":
             return f"{p.axis} is split, and columns of C are written here"
@@ -58,14 +54,11 @@ class StripsStencil(Stencil):
             return f"{p.spelling} has an extent, a batch, a number of groups or of tiles above {LARGEST}"
         if p.m < ROWS:
             return f"m={p.m} is below {ROWS}, the rows of a warp"
-        if p.align % p.dtype.itemsize:
-            return f"addresses are multiples of {p.align} bytes only, not of an element's {p.dtype.itemsize}"
+        if reason := misaligned(p):
+            return reason
         if vectors(p)[2] * p.dtype.itemsize < WIDEST:
             return "a column of C does not begin at a multiple of 16 bytes"
         return None
-
-    def runs(self, device: Device) -> str | None:
-        return too_old(device)
 
     def space(self, problem: SegmentedProblem, device: Device) -> Space:
         return Space(params(problem, device), list(rules(problem, device)), elementwise=True)
@@ -74,13 +67,10 @@ class StripsStencil(Stencil):
         return best(self.space(problem, device), problem, device)
 
     def source(self, problem: SegmentedProblem, config: Config, device: Device) -> Source:
-        defines = asked(problem) | {name.upper(): value for name, value in config.items()}
+        defines = asked(problem) | persistent(config, device)
         defines |= {"AXIS": AXES.index(problem.axis), "K": problem.k}
         defines |= {f"VEC_{x}": count for x, count in zip("ABC", vectors(problem), strict=True)}
-        # Registers are left for as many resident blocks.
-        defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
-        text, headers = program("strips")
-        return Source(text, "strips", headers, tuple((n, str(value)) for n, value in defines.items()))
+        return written("strips", defines)
 
     def arguments(self, problem: SegmentedProblem, config: Config) -> tuple[Argument, ...]:
         return (struct_segments(problem),)

@@ -36,27 +36,24 @@ from functools import partial
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda import args
-from tilewright.stencils.cuda.common import no_gpu, of_configs, too_old
-from tilewright.stencils.cuda.source import asked, written
+from tilewright.stencils.cuda.accepting import CudaStencil, misaligned, no_gpu, other_type, overwritten
+from tilewright.stencils.cuda.common import of_configs
+from tilewright.stencils.cuda.source import asked, persistent, written
 from tilewright.stencils.cuda.tensor.cost import best, cost
 from tilewright.stencils.cuda.tensor.needs import LARGEST, SHAPES, SPELLED, shared_bytes
 from tilewright.stencils.cuda.tensor.space import params, rules
-from tilewright.stencils.protocol import CostModel, Stencil
+from tilewright.stencils.protocol import CostModel
 from tilewright.targets.cuda.arguments import Argument
 
 
-class TensorStencil(Stencil):
+class TensorStencil(CudaStencil):
     """``tensor``: tiles of C on tensor cores, as the five functions of the protocol."""
 
     name = "tensor"
-    target = "cuda"
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         p = problem
-        if p.dtype.letter not in SPELLED:
-            return f"type {p.dtype.letter} is not one of {', '.join(SPELLED)}"
-        reason = no_gpu(device)
-        if reason is not None:
+        if reason := other_type(p, SPELLED) or no_gpu(device):
             return reason
         if min(p.m, p.n, p.batch) < 1:
             return "there is nothing to compute"
@@ -64,14 +61,7 @@ class TensorStencil(Stencil):
             return f"{p.m}x{p.n}x{p.k} has an extent above {LARGEST}"
         if p.batch >= 2**31 - 2**16:
             return f"a batch of {p.batch} is 2^31 or close to it"
-        if p.batch > 1 and p.strides[2] == 0:
-            return "all products would be written to one C"
-        if p.align % p.dtype.itemsize:
-            return f"addresses are multiples of {p.align} bytes only, not of an element's {p.dtype.itemsize}"
-        return None
-
-    def runs(self, device: Device) -> str | None:
-        return too_old(device)
+        return overwritten(p) or misaligned(p)
 
     def needs_record(self, problem: Problem) -> bool:
         """Untuned, it made 0.32 to 0.97 of cuBLAS on an H200, batches of 96 to 512 in float16 and float64."""
@@ -87,11 +77,9 @@ class TensorStencil(Stencil):
         return of_configs(partial(cost, problem, device))
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
-        defines = asked(problem) | {name.upper(): value for name, value in config.items()}
+        defines = asked(problem) | persistent(config, device)
         defines["TC"] = tuple(SHAPES).index(config["tc"])
         defines["SPLIT"] = int(config["split"] == "shared")
-        # Registers are left for as many resident blocks.
-        defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
         return written("tensor", defines)
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:

@@ -26,7 +26,6 @@ from tilewright.stencils.cuda.tiny.needs import (
     shared_bytes,
     spaced,
     steps,
-    stored,
     tiles,
     vector,
     whole,
@@ -165,7 +164,7 @@ def _deep(p: Problem) -> tuple[int, int]:
     """Elements of the widest words along the stored columns of A and B in shared memory, padding included."""
     deep = (
         vector(p.dtype.itemsize, gcd(rows, lead, step))
-        for (rows, _), (lead, step) in zip(stored(p)[:2], spaced(p), strict=False)
+        for (rows, _), (lead, step) in zip(p.stored[:2], spaced(p), strict=False)
     )
     return next(deep), next(deep)
 

@@ -79,19 +79,12 @@ def words(p: Problem) -> tuple[int, int, int]:
     return a, b, c
 
 
-def stored(p: Problem) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
-    """Rows and columns of A, B and C as they are stored."""
-    a = (p.k, p.m) if p.transposed_a else (p.m, p.k)
-    b = (p.n, p.k) if p.transposed_b else (p.k, p.n)
-    return a, b, (p.m, p.n)
-
-
 def flat(p: Problem) -> tuple[bool, bool, bool]:
     """Whether the batches of A, B and C have no gaps; where matrices lie anywhere, or along several axes,
     whether they have none themselves."""
     a, b, c = (
         ld == rows and (stride == rows * cols or listed(p))
-        for (rows, cols), ld, stride in zip(stored(p), (p.lda, p.ldb, p.ldc), p.strides, strict=True)
+        for (rows, cols), ld, stride in zip(p.stored, (p.lda, p.ldb, p.ldc), p.strides, strict=True)
     )
     return a, b, c
 
@@ -113,7 +106,7 @@ def spaced(p: Problem) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int
     a, b, c = (
         known(rows, cols, ld or 0, stride, is_flat, moves)
         for (rows, cols), ld, stride, is_flat, moves in zip(
-            stored(p), (p.lda, p.ldb, p.ldc), p.strides, flat(p), p.moves, strict=True
+            p.stored, (p.lda, p.ldb, p.ldc), p.strides, flat(p), p.moves, strict=True
         )
     )
     return a, b, c
@@ -124,7 +117,7 @@ def steps(p: Problem) -> tuple[int, int, int]:
     """Elements from one matrix of A, B and C to the next where bulk copies bring them, 0 for shared ones."""
     a, b, c = (
         0 if stride == 0 else step or rows * cols
-        for (rows, cols), stride, (_, step) in zip(stored(p), p.strides, spaced(p), strict=True)
+        for (rows, cols), stride, (_, step) in zip(p.stored, p.strides, spaced(p), strict=True)
     )
     return a, b, c
 
@@ -194,7 +187,7 @@ def tile(p: Problem) -> Tile | None:
     """The tile of a batch along several axes of which an operand has gaps between the matrices of a run, but
     none along another axis, or whose runs are short and lie next to each other in C; None for others. Large
     matrices come one by one, wherever they lie."""
-    sizes = [rows * cols for rows, cols in stored(p)]
+    sizes = [rows * cols for rows, cols in p.stored]
     size = p.dtype.itemsize
     loose = [
         moves and stride not in (0, room)
@@ -255,7 +248,7 @@ def taken(p: Problem) -> tuple[float, float, float]:
     a, b, c = (
         of(rows, cols, ld or 0, stride, outer, is_flat) if moves else 0.0
         for (rows, cols), ld, stride, outer, is_flat, moves in zip(
-            stored(p), (p.lda, p.ldb, p.ldc), p.strides, outer_steps(p), flat(p), p.moves, strict=True
+            p.stored, (p.lda, p.ldb, p.ldc), p.strides, outer_steps(p), flat(p), p.moves, strict=True
         )
     )
     return a, b, c
@@ -312,7 +305,7 @@ def _few(p: Problem) -> tuple[bool, bool]:
         and not any(outer)
         and p.batch * stride * p.dtype.itemsize <= KEPT
         for (rows, cols), ld, stride, outer in zip(
-            stored(p)[:2], (p.lda, p.ldb), p.strides[:2], outer_steps(p)[:2], strict=True
+            p.stored[:2], (p.lda, p.ldb), p.strides[:2], outer_steps(p)[:2], strict=True
         )
     )
     return a, b
@@ -323,7 +316,7 @@ def skewed(p: Problem) -> tuple[bool, bool, bool]:
     between multiples of 16 bytes. They then lie in shared memory as far behind such a multiple."""
     a, b, c = (
         bool(p.outer) and moves and tight and (word < WIDEST or rows * cols * p.dtype.itemsize % WIDEST != 0)
-        for (rows, cols), moves, tight, word in zip(stored(p), p.moves, flat(p), words(p), strict=True)
+        for (rows, cols), moves, tight, word in zip(p.stored, p.moves, flat(p), words(p), strict=True)
     )
     return a, b, c
 
@@ -361,7 +354,7 @@ def _chunks(p: Problem, group: Any, pad: Any, path: Any) -> tuple[Any, Any, Any]
             + (1 - bulk) * word_by_word(rows, cols, moves, odd and which < 2)
         )
         for which, (rows, cols), moves, once, odd, stays, step in zip(
-            range(3), stored(p), p.moves, held(p), skewed(p), kept(p), steps(p), strict=True
+            range(3), p.stored, p.moves, held(p), skewed(p), kept(p), steps(p), strict=True
         )
     )
     return a, b, c

@@ -36,7 +36,6 @@ from tilewright.stencils.cuda.tiny.needs import (
     shares,
     spaced,
     steps,
-    stored,
     taken,
     tile,
     tiles,
@@ -58,7 +57,7 @@ def sides(extent: int) -> tuple[int, ...]:
 
 def groups(p: Problem) -> tuple[int, ...]:
     """Matrices of a stage: some and many, whole for bulk copies; at most 32 KB of the largest operand."""
-    largest = max(rows * cols for rows, cols in stored(p))
+    largest = max(rows * cols for rows, cols in p.stored)
     largest = max(largest, *steps(p)) * p.dtype.itemsize
     found = _groups_of(largest, whole(p))
     if not p.outer:
@@ -116,7 +115,7 @@ def _streams_in_runs(p: Problem) -> bool:
     return tile(p) is not None or all(
         not moves or (ld == rows and step in (0, rows * cols))
         for (rows, cols), step, ld, moves in zip(
-            stored(p), p.strides, (p.lda, p.ldb, p.ldc), p.moves, strict=True
+            p.stored, p.strides, (p.lda, p.ldb, p.ldc), p.moves, strict=True
         )
     )
 
@@ -155,7 +154,7 @@ def streams_long(p: Problem, device: Device) -> bool:
         and not p.outer
         and p.align == WIDEST
         and "bulk_copy" in device.supports
-        and fewest * max(rows * cols for rows, cols in stored(p)) * p.dtype.itemsize <= MOST
+        and fewest * max(rows * cols for rows, cols in p.stored) * p.dtype.itemsize <= MOST
         and 2 * int(shared_bytes(p, "bulk", fewest, 2, 0)) <= device["shared_per_sm"]
     )
 
@@ -164,7 +163,7 @@ def is_crowded(p: Problem, which: Callable[[Iterable[bool]], bool] = any) -> boo
     """Whether matrices of A or B (``all``: of both) begin in few different banks (of 128 bytes in all)."""
     return which(
         (step or rows * cols) * p.dtype.itemsize % 64 == 0
-        for (rows, cols), step in zip(stored(p)[:2], steps(p), strict=False)
+        for (rows, cols), step in zip(p.stored[:2], steps(p), strict=False)
     )
 
 

@@ -26,8 +26,9 @@ from functools import partial
 from tilewright.model import OUTER_AXES, Config, Device, Launch, Problem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda import args
-from tilewright.stencils.cuda.common import WIDEST, no_gpu, of_configs, too_old
-from tilewright.stencils.cuda.source import asked, written
+from tilewright.stencils.cuda.accepting import CudaStencil, misaligned, no_gpu
+from tilewright.stencils.cuda.common import WIDEST, of_configs
+from tilewright.stencils.cuda.source import asked, persistent, written
 from tilewright.stencils.cuda.tiny.cost import best, cost
 from tilewright.stencils.cuda.tiny.needs import (
     LARGEST,
@@ -43,15 +44,14 @@ from tilewright.stencils.cuda.tiny.needs import (
     words,
 )
 from tilewright.stencils.cuda.tiny.space import is_dense, is_stream, params, rules, streams_long
-from tilewright.stencils.protocol import CostModel, Stencil
+from tilewright.stencils.protocol import CostModel
 from tilewright.targets.cuda.arguments import Argument
 
 
-class TinyStencil(Stencil):
+class TinyStencil(CudaStencil):
     """``tiny``: whole matrices in shared memory, as the five functions of the protocol."""
 
     name = "tiny"
-    target = "cuda"
     # Of 30 mixed shapes of each of four types, in batches of 130 MB, those with a neighbour's config moved
     # 0.79 to 0.84 of a copy in the median, and those with the cost model's 0.85 to 0.90 (H200).
     size_specific = True
@@ -60,8 +60,7 @@ class TinyStencil(Stencil):
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         p = problem
-        reason = no_gpu(device)
-        if reason is not None:
+        if reason := no_gpu(device):
             return reason
         if min(p.m, p.n, p.k, p.products) < 1:
             return "there is nothing to multiply"
@@ -76,14 +75,11 @@ class TinyStencil(Stencil):
             return "all products would be written to one C"
         if max(p.lda or 0, p.ldb or 0, p.ldc or 0, *map(abs, p.strides)) >= 2**31:
             return "a leading dimension or batch stride is 2^31 or more"
-        if p.align % p.dtype.itemsize:
-            return f"addresses are multiples of {p.align} bytes only, not of an element's {p.dtype.itemsize}"
+        if reason := misaligned(p):
+            return reason
         if int(shared_bytes(p, "async", 1, 2, 0)) > device["shared_per_block_optin"]:
             return f"two stages of {p.m}x{p.n}x{p.k} do not fit in shared memory"
         return None
-
-    def runs(self, device: Device) -> str | None:
-        return too_old(device)
 
     def needs_record(self, problem: Problem) -> bool:
         """Padded columns that no word of 16 bytes divides, and that are no stream for bulk copies, take so
@@ -135,10 +131,8 @@ class TinyStencil(Stencil):
         known = spaced(p) if config["path"] != "plain" else ((0, 0),) * 3
         defines |= {f"LEAD_{x}": lead for x, (lead, _) in zip("ABC", known, strict=True)}
         defines |= {f"NEXT_{x}": step for x, (_, step) in zip("ABC", known, strict=True)}
-        defines |= {name.upper(): value for name, value in config.items()}
+        defines |= persistent(config, device)
         defines["PATH"] = PATHS.index(config["path"])
-        # Registers are left for as many resident blocks.
-        defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
         return written("tiny", defines)
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:

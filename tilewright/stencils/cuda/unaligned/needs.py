@@ -42,15 +42,10 @@ def copied(p: Problem) -> tuple[bool, bool]:
     return a < WIDEST, b < WIDEST
 
 
-def stored(p: Problem) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Elements of a column and columns of A and B, as they are stored."""
-    return ((p.k, p.m) if p.transposed_a else (p.m, p.k)), ((p.n, p.k) if p.transposed_b else (p.k, p.n))
-
-
 def copies(p: Problem) -> tuple[tuple[Copy, Copy], int]:
     """Where A and B lie in the workspace, nowhere if they are not copied, and its bytes."""
     at, found = LINE, []
-    for moves, (length, columns) in zip(copied(p), stored(p), strict=True):
+    for moves, (length, columns) in zip(copied(p), p.stored[:2], strict=True):
         if not moves:
             found.append(Copy(0, 0, 0))
             continue

@@ -17,9 +17,10 @@ from __future__ import annotations
 
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
-from tilewright.stencils.cuda.common import of_configs, unserved
-from tilewright.stencils.cuda.large import LargeStencil, misplaced, unfit
-from tilewright.stencils.cuda.source import asked, written
+from tilewright.stencils.cuda.accepting import no_warp_groups, other_type, unserved
+from tilewright.stencils.cuda.common import of_configs
+from tilewright.stencils.cuda.large import LargeStencil, mapped, misplaced, unfit
+from tilewright.stencils.cuda.source import ARGUED, asked, chosen, written
 from tilewright.stencils.cuda.unaligned.cost import best, clocks
 from tilewright.stencils.cuda.unaligned.needs import (
     COUNTERS,
@@ -30,7 +31,6 @@ from tilewright.stencils.cuda.unaligned.needs import (
     copied,
     copies,
     shared_bytes,
-    stored,
     tiles,
 )
 from tilewright.stencils.cuda.unaligned.space import params, rules
@@ -53,8 +53,6 @@ LARGEST = 2**30
 """Extents, and tiles of a product."""
 MOST = 2**31
 """Bytes of a workspace: two squares of 16-bit numbers of 23,170 rows."""
-ARGUED = ("band", "blocks")
-"""Parameters that are no definitions of the program."""
 
 
 class UnalignedStencil(LargeStencil):
@@ -65,15 +63,8 @@ class UnalignedStencil(LargeStencil):
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         p = problem
-        if p.dtype.letter not in ("h", "b"):
-            return f"type {p.dtype.letter} is not one of h, b"
-        reason = unserved(p, device)
-        if reason is not None:
-            return reason
-        if "wgmma" not in device.supports:
-            return "the device has no products of warp groups (9.0 alone)"
-        reason = unfit(p, SMALLEST, LARGEST, SLICE)
-        if reason is not None:
+        reason = other_type(p, ("h", "b")) or unserved(p, device) or no_warp_groups(device)
+        if reason := reason or unfit(p, SMALLEST, LARGEST, SLICE):
             return reason
         if misplaced(p) is None:
             return "all columns begin at multiples of 16 bytes, which tensor maps bring as they are"
@@ -91,9 +82,8 @@ class UnalignedStencil(LargeStencil):
         return of_configs(lambda columns: clocks(problem, device, columns))
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
-        given = {name.upper(): value for name, value in config.items() if name not in ARGUED}
         moves = {f"COPY_{name}": int(moves) for name, moves in zip("AB", copied(problem), strict=True)}
-        return written("unaligned", asked(problem) | moves | given)
+        return written("unaligned", asked(problem) | moves | chosen(config, ARGUED))
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         p, c = problem, config
@@ -133,18 +123,6 @@ class UnalignedStencil(LargeStencil):
 
 
 def _map(p: Problem, operand: int, copy: Copy, columns: int) -> TensorMap:
-    """An operand as it is stored, or its copy in the workspace, in boxes of 64 rows and so many columns."""
-    rows, cols = stored(p)[operand]
-    size, leading = p.dtype.itemsize, copy.leading or (p.lda, p.ldb)[operand] or 0
-    return TensorMap(
-        f"map_{'ab'[operand]}",
-        operand,
-        p.dtype.name,
-        (rows, cols, 1),
-        (leading * size, leading * cols * size),
-        (SLICE, columns, 1),
-        swizzle=128,
-        # Where boxes begin inside lines of memory L2 would fetch too many of these.
-        promotion=128 if leading % SLICE else 256,
-        space=copy.at if copy.parts else -1,
-    )
+    """An operand as it is stored, or its copy in the workspace."""
+    leading, space = copy.leading or (p.lda, p.ldb)[operand], copy.at if copy.parts else -1
+    return mapped(p, operand, p.stored[operand], leading, columns, space)

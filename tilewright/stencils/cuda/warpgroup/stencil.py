@@ -29,9 +29,11 @@ from dataclasses import replace
 
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
-from tilewright.stencils.cuda.common import of_configs, unserved
-from tilewright.stencils.cuda.large import LargeStencil, misplaced, unfit
-from tilewright.stencils.cuda.source import asked, written
+from tilewright.stencils.cuda import cuts
+from tilewright.stencils.cuda.accepting import no_warp_groups, unserved
+from tilewright.stencils.cuda.common import of_configs
+from tilewright.stencils.cuda.large import LargeStencil, mapped, misplaced, product, unfit
+from tilewright.stencils.cuda.source import ARGUED, asked, chosen, written
 from tilewright.stencils.cuda.warpgroup.cost import best, clocks
 from tilewright.stencils.cuda.warpgroup.needs import (
     BLOCK,
@@ -49,11 +51,7 @@ from tilewright.targets.cuda.arguments import (
     Argument,
     B,
     C,
-    Pointer,
-    Scalar,
-    Stamp,
     Struct,
-    TensorMap,
     Workspace,
 )
 
@@ -63,8 +61,6 @@ SMALLEST = 16
 """Extents below which most of a tile would be empty."""
 LARGEST = 2**30
 """Extents, and tiles of a product."""
-ARGUED = ("band", "blocks")
-"""Parameters that are no definitions of the program."""
 
 
 class WarpGroupStencil(LargeStencil):
@@ -77,12 +73,12 @@ class WarpGroupStencil(LargeStencil):
         p = problem
         if p.dtype.letter not in ("h", "b") and (p.dtype.letter, p.math) != ("s", "tf32"):
             return f"type {p.dtype.letter} in {p.math} is not one of h, b, s in tf32"
-        reason = unserved(p, device)
-        if reason is not None:
-            return reason
-        if "wgmma" not in device.supports:
-            return "the device has no products of warp groups (9.0 alone)"
-        return unfit(p, SMALLEST, LARGEST, BLOCK) or misplaced(p)
+        return (
+            unserved(p, device)
+            or no_warp_groups(device)
+            or unfit(p, SMALLEST, LARGEST, BLOCK)
+            or misplaced(p)
+        )
 
     def space(self, problem: Problem, device: Device) -> Space:
         return Space(params(problem, device), list(rules(problem, device)), elementwise=True)
@@ -94,8 +90,7 @@ class WarpGroupStencil(LargeStencil):
         # A tile is multiplied in the order of k if it is not cut and no other goes backwards. Beyond the last
         # column of C boxes hold zeros, so that there may be fewer columns than a tensor map is worth.
         p = replace(problem, n=max(problem.n, SMALLEST))
-        reason = self.accepts(p, device) or self.runs(device)
-        if reason is not None:
+        if reason := self.accepts(p, device) or self.runs(device):
             return reason
         many = replace(p, n=COLUMNS)
         return best(self.space(many, device).restricted(cut=0), many, device).with_(backwards=0)
@@ -105,30 +100,19 @@ class WarpGroupStencil(LargeStencil):
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         c = _whole(config)
-        given = {name.upper(): value for name, value in c.items() if name not in ARGUED}
-        given["CUT"] = int(c["cut"] > 0)
-        return written("warpgroup", asked(problem) | given)
+        return written("warpgroup", asked(problem) | chosen(c, ARGUED) | {"CUT": int(c["cut"] > 0)})
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         p, c = problem, _whole(config)
-        a, b = ((p.k, p.m) if p.transposed_a else (p.m, p.k)), ((p.n, p.k) if p.transposed_b else (p.k, p.n))
-        sizes = (Scalar(x, "i", getattr(p, x)) for x in ("m", "n", "k"))
-        band = Scalar("band", "i", max(1, c["band"] // (c["tile_n"] * c["cluster_n"])))
+        along = slice_of(p)
+        lines_a = c["tile_m"] // c["cluster_n"] if p.transposed_a else along
+        lines_b = along if p.transposed_b else c["tile_n"] // c["cluster_m"]
+        a, b, out = p.stored
         return (
-            Struct(
-                "Product",
-                (
-                    Pointer("c", C),
-                    Scalar("ldc", "q", p.ldc or 0),
-                    *sizes,
-                    band,
-                    Scalar("alpha", "2d"),
-                    Scalar("beta", "2d"),
-                ),
-            ),
-            _map(p, A, a, c["tile_m"] // c["cluster_n"] if p.transposed_a else slice_of(p)),
-            _map(p, B, b, slice_of(p) if p.transposed_b else c["tile_n"] // c["cluster_m"]),
-            _map(p, C, (p.m, p.n), slice_of(p) if c["lanes"] == 2 else BLOCK),
+            product(p, p.ldc, c["band"] // (c["tile_n"] * c["cluster_n"])),
+            mapped(p, A, a, p.lda, lines_a),
+            mapped(p, B, b, p.ldb, lines_b),
+            mapped(p, C, out, p.ldc, along if c["lanes"] == 2 else BLOCK),
             *([_cut(p, c)] if c["cut"] else []),
         )
 
@@ -154,24 +138,4 @@ def _whole(config: Config) -> Config:
 def _cut(p: Problem, c: Config) -> Struct:
     """Which tiles are cut, and the workspace where their sums meet."""
     found = cut_of(p, c)
-    numbers = (Scalar(name, "i", value) for name, value in found._asdict().items())
-    return Struct(
-        "Cut", (Workspace("workspace", workspace_bytes(c, found.workers)), Stamp("stamp"), *numbers)
-    )
-
-
-def _map(p: Problem, operand: int, stored: tuple[int, int], columns: int) -> TensorMap:
-    """An operand as it is stored, in boxes of a line of rows and so many columns."""
-    rows, cols = stored
-    size, leading = p.dtype.itemsize, (p.lda, p.ldb, p.ldc)[operand] or 0
-    return TensorMap(
-        f"map_{'abc'[operand]}",
-        operand,
-        p.dtype.name,
-        (rows, cols, 1),
-        (leading * size, leading * cols * size),
-        (slice_of(p), columns, 1),
-        swizzle=128,
-        # Where boxes begin inside lines of memory L2 would fetch too many of these.
-        promotion=128 if leading % slice_of(p) else 256,
-    )
+    return cuts.argument(found, Workspace("workspace", workspace_bytes(c, found.workers)))

@@ -26,8 +26,9 @@ from functools import partial
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda import args
-from tilewright.stencils.cuda.common import WIDEST, of_configs, too_old, units, unserved
-from tilewright.stencils.cuda.source import asked, written
+from tilewright.stencils.cuda.accepting import CudaStencil, no_bulk_copies, other_type, unserved
+from tilewright.stencils.cuda.common import WIDEST, of_configs, units
+from tilewright.stencils.cuda.source import asked, persistent, written
 from tilewright.stencils.cuda.whole.cost import best, cost
 from tilewright.stencils.cuda.whole.needs import (
     EVEN,
@@ -47,7 +48,7 @@ from tilewright.stencils.cuda.whole.needs import (
     stored,
 )
 from tilewright.stencils.cuda.whole.space import ROWS, TILES, params, rules
-from tilewright.stencils.protocol import CostModel, Stencil
+from tilewright.stencils.protocol import CostModel
 from tilewright.targets.cuda.arguments import A, Argument, B, C, TensorMap
 
 BOX = 256
@@ -56,24 +57,18 @@ FAR = 2**40
 """Bytes from one matrix to the next that no tensor map has."""
 
 
-class WholeStencil(Stencil):
+class WholeStencil(CudaStencil):
     """``whole``: products of 16-bit matrices kept whole, as the five functions of the protocol."""
 
     name = "whole"
-    target = "cuda"
     size_specific = True
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         p = problem
-        if p.dtype.letter not in ("h", "b", "hc"):
-            return f"type {p.dtype.letter} is not one of h, b, hc"
+        if reason := other_type(p, ("h", "b", "hc")) or unserved(p, device) or no_bulk_copies(device):
+            return reason
         if p.dtype.is_complex and ((p.trans_a, p.trans_b) != ("n", "n") or p.beta not in ("0", "1")):
             return "complex operands are transposed or conjugated, or beta is neither 0 nor 1"
-        reason = unserved(p, device)
-        if reason is not None:
-            return reason
-        if "bulk_copy" not in device.supports:
-            return "the device has no bulk copies (9.0 and above)"
         if not skewed(p) and not SMALLEST <= min(p.extents) <= max(p.extents) <= LARGEST:
             return f"{p.m}x{p.n}x{p.k} has an extent that is not from {SMALLEST} to {LARGEST}"
         if max(p.extents) <= SMALL and min(units(p)) > p.dtype.itemsize:
@@ -105,9 +100,6 @@ class WholeStencil(Stencil):
             return f"{p.m}x{p.n}x{p.k} does not fit in shared memory"
         return None
 
-    def runs(self, device: Device) -> str | None:
-        return too_old(device)
-
     def needs_record(self, problem: Problem) -> bool:
         """Where nothing was measured the library is the better guess."""
         return True
@@ -129,9 +121,7 @@ class WholeStencil(Stencil):
         defines |= {f"UNIT_{x}": u for x, u in zip("ABC", units(p), strict=True)}
         defines["DIRECT"] = int(direct(p))
         defines |= {f"BOXED_{x}": int(box) for x, box in zip("ABC", boxed(p), strict=True)}
-        defines |= {name.upper(): value for name, value in config.items()}
-        # Registers are left for as many resident blocks.
-        defines["BLOCKS"] = -(-config["blocks"] // device["sms"])
+        defines |= persistent(config, device)
         return written("whole", defines)
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:

@@ -1,23 +1,6 @@
 """A search space: parameters, named rules, and what each rule removes.
 
-A rule belongs to one of five kinds. The first four are the taxonomy of Kurzak, Tomov and Dongarra,
-"Autotuning GEMM kernels for the Fermi GPU" (2012), section 6.4; the last is its performance floor:
-
-==========  =====================================================================
-queryable   a hardware limit that the device itself reports
-tabled      a hardware limit that follows from the model of the device
-hard        the code would be wrong
-soft        the code would be slow
-guideline   a floor set by the user: occupancy, blocks in flight, register reuse
-==========  =====================================================================
-
-A rule's test is a function whose argument names are parameter names. It runs as soon as the last of
-them has a value (a parameter with one value has it from the start), so a whole branch of the space
-goes at once.
-
-What lists points grows them parameter by parameter, as columns: a column holds, for one parameter, the
-place of every point's value among the parameter's values. A test is asked once for every combination of
-the values that it reads, or, in an ``elementwise`` space, for whole arrays of them.
+What it is made of is in ``rules``, and how its points are listed in ``growth``.
 
 What only counts or finds points (``count``, ``at``, ``number``, ``sample``, ``neighbours``, ``left``,
 ``nearest``) asks a decision diagram, ``tilewright.diagram``, which is grown in the same way, but of prefixes
@@ -27,85 +10,44 @@ diagram would have more than ``EDGES`` edges goes through its columns for these,
 
 from __future__ import annotations
 
-import inspect
 import random
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import repeat
 from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewright.diagram import Diagram, build, distinct
+from tilewright.diagram import Diagram, build
 from tilewright.diagram.merging import Merging
 from tilewright.diagram.ordering import Ordering
 from tilewright.diagram.terms import Term, conditions, symbol, traced
 from tilewright.errors import ArgumentError
 from tilewright.model import Config
+from tilewright.space.growth import Columns, Growth
+from tilewright.space.rules import HARDWARE, KINDS, Param, Rule, arguments, completed, same
 
-KINDS = ("queryable", "tabled", "hard", "soft", "guideline")
-HARDWARE = ("queryable", "tabled", "hard")
-PIECE = 1 << 18
-"""Points that are looked at together: enough to forget what a call of NumPy costs, few enough to hold."""
+__all__ = [
+    "EDGES",
+    "HARDWARE",
+    "KINDS",
+    "LOOKS",
+    "Columns",
+    "Param",
+    "Rule",
+    "Space",
+    "Step",
+    "arguments",
+    "completed",
+]
+
 EDGES = 1 << 21
 """Edges of the largest diagram: some 100 MB while it is made."""
 LOOKS = 400_000
 """Prefixes after which a better order of the parameters is sought, for what does not depend on it."""
-
-Columns = NDArray[np.int32]
-"""Points that have some of their values: a row for a parameter, a column for a point."""
-
-
-@dataclass(frozen=True, slots=True)
-class Param:
-    """A name and the values it may take, in the order in which they are tried.
-
-    ``absent`` is what a config means that does not name the parameter, because it was recorded before
-    there was one; None where every config must name it.
-    """
-
-    name: str
-    values: tuple[Any, ...]
-    absent: Any = None
-
-
-def completed(params: Sequence[Param], config: Mapping[str, Any]) -> Config:
-    """A config with what it leaves out as it was before there was a choice."""
-    absent = {q.name: q.absent for q in params if q.absent is not None and q.name not in config}
-    return Config({**config, **absent})
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A condition that every config must meet, its kind, and the reason in one line."""
-
-    name: str
-    kind: str
-    why: str
-    test: Callable[..., bool]
-    reads: tuple[str, ...] = field(init=False, compare=False)
-
-    def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise ArgumentError(f"kind={self.kind!r} of rule {self.name!r}; accepted: {', '.join(KINDS)}")
-        object.__setattr__(self, "reads", arguments(self.test))
-
-
-def arguments(test: Callable[..., Any]) -> tuple[str, ...]:
-    """The names of a function's arguments: those that it names itself as its ``reads``, those of a plain one
-    as it is compiled, for a space has dozens of tests, and their signatures take longer than all that is
-    asked of them."""
-    own = getattr(test, "reads", None)
-    if own is not None:
-        return tuple(own)
-    code = getattr(test, "__code__", None)
-    if code is None or test.__dict__ or code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
-        return tuple(inspect.signature(test).parameters)
-    return tuple(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,32 +65,11 @@ def _taken(points: Mapping[str, Any], which: NDArray[np.bool_]) -> dict[str, Any
     return {name: values[which] if np.ndim(values) else values for name, values in points.items()}
 
 
-class Space:
+class Space(Growth):
     """All combinations of the parameters' values that every rule lets through.
 
-    ``elementwise`` says that every test also takes NumPy arrays of values, and answers for each of
-    their elements: ``&`` and ``|`` in place of ``and`` and ``or``, no ``not``, no branches.
+    ``elementwise`` as in ``Growth``.
     """
-
-    def __init__(self, params: Sequence[Param], rules: Sequence[Rule] = (), elementwise: bool = False):
-        self.params, self.rules, self.elementwise = tuple(params), tuple(rules), elementwise
-        for kind, names in (("parameters", [q.name for q in params]), ("rules", [r.name for r in rules])):
-            if len(set(names)) < len(names):
-                twice = min(name for name in names if names.count(name) > 1)
-                raise ArgumentError(f"two {kind} are named {twice!r}; accepted: each name once")
-        if not params:
-            raise ArgumentError("params is empty; accepted: at least one parameter")
-        self._fixed = {param.name: param.values[0] for param in params if len(param.values) == 1}
-        self._free = [param for param in params if param.name not in self._fixed]
-        self._names = {param.name for param in params}
-        # Depth of a parameter: how many columns there are once it has one.
-        self._depth = dict.fromkeys(self._fixed, 0) | {q.name: d for d, q in enumerate(self._free, 1)}
-        self._at: list[list[Rule]] = [[] for _ in range(len(self._free) + 1)]
-        for rule in rules:
-            unknown = [name for name in rule.reads if name not in self._depth]
-            if unknown:
-                raise ArgumentError(f"rule {rule.name!r} reads {unknown[0]!r}, which is no parameter")
-            self._at[max((self._depth[name] for name in rule.reads), default=0)].append(rule)
 
     def only(self, kinds: Sequence[str]) -> Space:
         """The same parameters under the rules of these kinds alone."""
@@ -207,127 +128,6 @@ class Space:
                 steps.append(Step(rule.name, rule.kind, removed[rule.name], left))
         return steps
 
-    # -- growing ---------------------------------------------------------------------------------------
-    def _pieces(self, removed: dict[str, int] | None = None) -> Iterator[Columns]:
-        """The valid points in order, some at a time; ``removed`` is counted up, rule by rule."""
-        removed = {rule.name: 0 for rule in self.rules} if removed is None else removed
-        start = self._sieve(np.zeros((0, 1), np.int32), self._at[0], removed)
-        return self._grown(start, removed)
-
-    def _grown(self, columns: Columns, removed: dict[str, int]) -> Iterator[Columns]:
-        """The valid points that begin as these do: a few of them at a time get their next value."""
-        depth, count = columns.shape
-        if depth == len(self._free):
-            yield columns
-            return
-        rows = max(1, PIECE // max(1, len(self._free[depth].values)))
-        for first in range(0, count, rows):
-            grown = self._crossed(columns[:, first : first + rows], removed)
-            if grown.shape[1]:
-                yield from self._grown(grown, removed)
-
-    def _crossed(self, columns: Columns, removed: dict[str, int]) -> Columns:
-        """Points times the values of the next parameter, less what the rules remove that are due with it."""
-        point, value = self._passing(columns, removed)
-        return np.vstack([columns[:, point], value.astype(np.int32)])
-
-    def _passing(
-        self, columns: Columns, removed: dict[str, int]
-    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Which point, and which of the next parameter's values, the rules due with it let through."""
-        depth, count = columns.shape
-        values = np.arange(len(self._free[depth].values), dtype=np.int32)
-        rules = self._at[depth + 1]
-        alive = np.ones((count, len(values)), bool)
-        for number, rule in enumerate(rules):
-            # A test of few different points of the past is settled for all their futures in one table.
-            # It sees points that earlier rules removed, which only a test of arrays takes in its stride.
-            which, inverse = self._distinct([n for n in rule.reads if self._depth[n] <= depth], columns)
-            if (number and not self.elementwise) or (number and 2 * len(which) > count):
-                rules = rules[number:]
-                break
-            crossed = np.vstack([columns[:, which].repeat(len(values), 1), np.tile(values, len(which))])
-            left = alive & self._holds(rule, crossed).reshape(len(which), len(values))[inverse]
-            self._note(rule, depth + 1, int(np.count_nonzero(alive & ~left)), removed)
-            alive = left
-        else:
-            rules = []
-        point, value = alive.nonzero()
-        for rule in rules:
-            left = self._holds(rule, np.vstack([columns[:, point], value.astype(np.int32)]))
-            self._note(rule, depth + 1, int(len(left) - np.count_nonzero(left)), removed)
-            point, value = point[left], value[left]
-        return point, value
-
-    def _sieve(self, columns: Columns, rules: Sequence[Rule], removed: dict[str, int]) -> Columns:
-        """The points that every rule lets through."""
-        for rule in rules:
-            left = columns[:, self._holds(rule, columns)]
-            self._note(rule, len(columns), columns.shape[1] - left.shape[1], removed)
-            columns = left
-        return columns
-
-    def _note(self, rule: Rule, depth: int, count: int, removed: dict[str, int]) -> None:
-        # Not in NumPy: the numbers outgrow 64 bits.
-        removed[rule.name] += count * prod(len(param.values) for param in self._free[depth:])
-
-    def _holds(self, rule: Rule, columns: Columns) -> NDArray[np.bool_]:
-        """Whether each point passes a rule."""
-        count = columns.shape[1]
-        if self.elementwise:
-            read = {name: self._column(name, columns) for name in rule.reads}
-            with np.errstate(all="ignore"):
-                return np.broadcast_to(np.asarray(rule.test(**read), bool), count)
-        which, inverse = self._distinct(rule.reads, columns)
-        held = [
-            bool(rule.test(**{name: self._value(name, columns, at) for name in rule.reads}))
-            for at in which.tolist()
-        ]
-        return np.array(held, bool)[inverse]
-
-    def _distinct(self, names: Sequence[str], columns: Columns) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """One point for every combination of some parameters' values, and which of them a point is like."""
-        key = np.zeros(columns.shape[1], np.int64)
-        bound = 1
-        for name in names:
-            if name in self._fixed:
-                continue
-            size = len(self._free[self._depth[name] - 1].values)
-            if bound * size >= 1 << 62:
-                key = np.unique(key, return_inverse=True)[1].reshape(-1)
-                bound = columns.shape[1]
-            key = key * size + columns[self._depth[name] - 1]
-            bound *= size
-        if bound == 1:
-            return np.zeros(min(1, len(key)), np.intp), np.zeros(len(key), np.intp)
-        return distinct(key, bound)
-
-    def _column(self, name: str, columns: Columns) -> Any:
-        """The values of a parameter: an array, or the one value that it has."""
-        if name in self._fixed:
-            return self._fixed[name]
-        depth = self._depth[name]
-        return np.array(self._free[depth - 1].values)[columns[depth - 1]]
-
-    def _value(self, name: str, columns: Columns, at: int) -> Any:
-        """The value of a parameter at one point."""
-        if name in self._fixed:
-            return self._fixed[name]
-        depth = self._depth[name]
-        return self._free[depth - 1].values[columns[depth - 1, at]]
-
-    def _configs(self, columns: Columns) -> Iterator[Config]:
-        """Columns as configs, made one by one."""
-        names = [param.name for param in self.params]
-        chosen = {
-            q.name: [q.values[i] for i in places.tolist()]
-            for q, places in zip(self._free, columns, strict=True)
-        }
-        fixed = {name: repeat(value, columns.shape[1]) for name, value in self._fixed.items()}
-        values = [(chosen | fixed)[name] for name in names]
-        for point in zip(*values, strict=True):
-            yield Config(dict(zip(names, point, strict=True)))
-
     # -- single points -----------------------------------------------------------------------------------
     def why(self, config: Mapping[str, Any]) -> list[Rule]:
         """The rules that a config breaks; empty for a valid one.
@@ -368,7 +168,7 @@ class Space:
         if found is None or config.keys() != self._names:
             return self.member(config, KINDS) is None
         # A walk through a diagram that is there anyway takes a tenth of what asking every rule does.
-        if any(not _same(config[name], value) for name, value in self._fixed.items()):
+        if any(not same(config[name], value) for name, value in self._fixed.items()):
             return False
         space, diagram = found
         places = space._places(config)
@@ -463,23 +263,10 @@ class Space:
     def _built(self, looks: float = float("inf")) -> Diagram | None:
         """The diagram, if it has no more than ``EDGES`` edges and takes no more than so many looks."""
         free = {param.name: param.values for param in self._free}
-        uncounted = {rule.name: 0 for rule in self.rules}
-
-        def cross(columns: Columns) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-            rows = max(1, PIECE // max(1, len(self._free[len(columns)].values)))
-            pieces = []
-            for first in range(0, columns.shape[1], rows):
-                point, value = self._passing(columns[:, first : first + rows], uncounted)
-                pieces.append((point + first, value))
-            if not pieces:
-                return np.zeros(0, np.intp), np.zeros(0, np.intp)
-            points, values = zip(*pieces, strict=True)
-            return np.concatenate(points), np.concatenate(values)
-
-        start = self._sieve(np.zeros((0, 1), np.int32), self._at[0], uncounted)
+        start = self._start({rule.name: 0 for rule in self.rules})
         tests = [self._pending(rule) for rules in self._at[2:] for rule in rules]
         sizes = [len(values) for values in free.values()]
-        return build(sizes, start, cross, Merging(free, tests), EDGES, looks)
+        return build(sizes, start, self._crossing, Merging(free, tests), EDGES, looks)
 
     def _pending(self, rule: Rule) -> Term | tuple[str, ...]:
         """What a rule makes of the parameters that it reads, as far as that is known."""
@@ -573,7 +360,7 @@ class Space:
     def neighbours(self, config: Mapping[str, Any]) -> list[Config]:
         """Valid configs that differ in one parameter; the config itself need not be valid."""
         config = completed(self.params, config)
-        wrong = [name for name, value in self._fixed.items() if not _same(config[name], value)]
+        wrong = [name for name, value in self._fixed.items() if not same(config[name], value)]
         if len(wrong) > 1:
             return []
         if wrong:
@@ -687,11 +474,6 @@ class _Condition:
         return self._term.value(values)
 
 
-def _same(value: Any, other: Any) -> bool:
-    # True and 1.0 are equal to 1, and are no count of anything.
-    return type(value) is type(other) and bool(value == other)
-
-
 def _place(places: Mapping[Any, int], value: Any) -> int:
     try:
         return places.get((type(value), value), -1)
@@ -701,7 +483,7 @@ def _place(places: Mapping[Any, int], value: Any) -> int:
 
 def _costs(values: Sequence[Any], value: Any, change: int) -> NDArray[np.int64]:
     """What each value costs in place of one: nothing for itself, else a change and the steps between."""
-    there = next((place for place, each in enumerate(values) if _same(each, value)), None)
+    there = next((place for place, each in enumerate(values) if same(each, value)), None)
     costs = np.full(len(values), change, np.int64)
     numbers = all(isinstance(each, int | float) for each in (*values, value))
     near = (
