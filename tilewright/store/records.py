@@ -22,6 +22,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -440,7 +441,7 @@ class Records:
             source = self._shelf().joinpath(name)
             text = source.read_text(encoding="utf-8") if source.is_file() else ""
             connection = _in_memory()
-            _take_in(connection, *parse(text, name, lambda record, _: _row(record)))
+            _take_in(connection, *_shipped_rows(text, name))
             stores[device] = connection
         return stores[device]
 
@@ -667,7 +668,20 @@ Row = tuple[tuple[Any, ...], tuple[Any, ...] | None]
 def _row(record: Record) -> Row:
     """What is written for a record. Raises ``RecordsError`` for one that could not be read back."""
     body = compact(encode(record))
-    record = decode(json.loads(body))
+    return _columns_of(decode(json.loads(body)), body)
+
+
+@lru_cache(maxsize=8)
+def _shipped_rows(text: str, name: str) -> tuple[tuple[Row, ...], tuple[Ceilings, ...]]:
+    """What is written for the lines of a shipped file. Every thread has a store of them in memory, and to
+    read the lines takes much longer than to make one."""
+    # They have been read, so they can be read back.
+    rows, ceilings = parse(text, name, lambda record, _: _columns_of(record, compact(encode(record))))
+    return tuple(rows), tuple(ceilings)
+
+
+def _columns_of(record: Record, body: str) -> Row:
+    """A record as it is read back from its body, as a row."""
     problem, device, regime = record.problem, record.device, record.regime
     per_product = _seconds_per_product(record) if record.status in ("ok", PREDICTED) else None
     columns = (
