@@ -10,15 +10,16 @@ demo: $(READY)
 
 # What measures nothing shares the cores; what times or counts this processor has them for itself. An interpreter
 # of kernels takes most of the tier compile, and would be slowed down where lines are counted. SHARED: what
-# measures nothing of the tier cpu.
-SHARED := amx batch_last blocked build chain cli compact cores cublaslt einsum examples export fast_calls forms gemm halves jax kernels \
-	lanes libraries matmul numpy_rules plans processors stores tensors tile torch verify
-SHARING := $(SHARED:%=tests/cpu/test_%.py)
+# measures nothing of the tier cpu. Folders are tiers: looking through all tests takes every process 15 s.
+SHARED := amx bad_einsum batch_last blocked build chain cli compact cores einsum entries examples export fast_calls forms \
+	gemm halves jax kernels lanes libraries matmul numpy_rules opt_einsum patches plans processors starter steady stores tensors \
+	tile torch verify workspace
+SHARING := $(SHARED:%=tests/cpu/test_%.py) tests/cpu/cublaslt
 test: $(READY)
-	@$(BIN)/python -m pytest -m pure -n auto --dist worksteal $(COUNT)
-	@$(BIN)/python -m pytest -m "compile and not pure" -n auto --dist worksteal
-	@$(BIN)/python -m pytest -m "not (pure or compile)" -n auto --dist worksteal $(COUNT_NEXT) $(SHARING)
-	@$(BIN)/python -m pytest -m "not (pure or compile)" $(COUNT_ON) $(addprefix --ignore=,$(SHARING))
+	@$(BIN)/python -m pytest -n auto --dist worksteal $(COUNT) tests/pure
+	@$(BIN)/python -m pytest -n auto --dist worksteal tests/compile
+	@$(BIN)/python -m pytest -n auto --dist worksteal $(COUNT_NEXT) $(SHARING)
+	@$(BIN)/python -m pytest $(COUNT_ON) $(addprefix --ignore=,$(SHARING)) tests/cpu tests/cuda
 
 # The same, and how much of the package is run. What runs in children of the tests is not counted.
 coverage: COUNT := --cov=tilewright --cov-report=

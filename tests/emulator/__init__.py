@@ -12,6 +12,6 @@ for goes wrong each time and not once in a thousand launches:
              a bulk copy of what no fence has made visible to it
 
 ``ptx`` reads the text, ``memory`` holds the bytes, ``races`` knows who touched them last, ``arithmetic`` and
-``asynchronous`` and ``tensor`` are the instructions, ``machine`` runs warps, and ``products`` runs a stencil
-on the operands of a problem.
+``asynchronous`` and ``tensor`` are the instructions, ``compiler`` makes functions of them, ``machine`` runs
+warps, ``launch`` all blocks of a grid, and ``products`` runs a stencil on the operands of a problem.
 """

@@ -14,7 +14,8 @@ from tests.emulator.machine import BLOCK, SHARED, Barrier, Phases
 from tests.emulator.memory import Array, Fault, Memory
 
 if TYPE_CHECKING:
-    from tests.emulator.machine import Compiler, Operation, Warp
+    from tests.emulator.compiler import Compiler
+    from tests.emulator.machine import Operation, Warp
     from tests.emulator.ptx import Instruction
 
 LANE = np.arange(LANES)

@@ -18,7 +18,8 @@ from tilewright.model import DTYPES
 from tilewright.targets.cuda.arguments import MAP_BYTES, Addressed, TensorMap
 
 if TYPE_CHECKING:
-    from tests.emulator.machine import Compiler, Operation, Phases, Warp
+    from tests.emulator.compiler import Compiler
+    from tests.emulator.machine import Operation, Phases, Warp
 
 WORDS = struct.Struct("<12Q")
 SIZES = {dtype.name: dtype.itemsize for dtype in DTYPES.values()}

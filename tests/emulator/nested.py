@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.emulator.machine import SCHEDULES, Schedule, launch
+from tests.emulator.launch import launch
+from tests.emulator.machine import SCHEDULES, Schedule
 from tests.emulator.memory import Fault, Memory, Segment
 from tests.emulator.products import LINE, compiled
 from tilewright.catalog import STENCILS

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from bench.sanitize.lists import stored, wide
-from tests.emulator.machine import SCHEDULES, Schedule, launch
+from tests.emulator.launch import launch
+from tests.emulator.machine import SCHEDULES, Schedule
 from tests.emulator.memory import Fault, Memory, Segment
 from tests.emulator.products import LINE, compiled
 from tilewright.catalog import STENCILS

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from tests.emulator import boxes, ptx
-from tests.emulator.machine import SCHEDULES, Compiler, Schedule, Texture, launch
+from tests.emulator.compiler import Compiler
+from tests.emulator.launch import launch
+from tests.emulator.machine import SCHEDULES, Schedule, Texture
 from tests.emulator.memory import Fault, Memory, Segment
 from tilewright.catalog import STENCILS
 from tilewright.model import DTYPES, Config, Device, Problem, Source

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.emulator.machine import SCHEDULES, Schedule, launch
+from tests.emulator.launch import launch
+from tests.emulator.machine import SCHEDULES, Schedule
 from tests.emulator.memory import Fault, Memory
 from tests.emulator.products import compiled, segment, words, written_back
 from tilewright.model import Config, Device, Problem

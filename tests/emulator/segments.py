@@ -8,7 +8,8 @@ import numpy as np
 
 from bench.sanitize.groups import Drawn, drawn, problem
 from tests.emulator import boxes
-from tests.emulator.machine import SCHEDULES, Schedule, launch
+from tests.emulator.launch import launch
+from tests.emulator.machine import SCHEDULES, Schedule
 from tests.emulator.memory import Fault, Memory, Segment
 from tests.emulator.products import compiled, numbers
 from tilewright.catalog import STENCILS

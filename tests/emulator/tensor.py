@@ -18,7 +18,8 @@ from tests.emulator.memory import Array, Fault
 from tests.emulator.races import COLLECTIVE
 
 if TYPE_CHECKING:
-    from tests.emulator.machine import Compiler, Operation, Warp
+    from tests.emulator.compiler import Compiler
+    from tests.emulator.machine import Operation, Warp
     from tests.emulator.ptx import Instruction
 
 LANE = np.arange(LANES)

@@ -17,6 +17,8 @@ from tilewright.store.records import Records
 from tilewright.tuning import starts, timing
 from tilewright.tuning.tuner import Result, sized, toolchain
 
+pytestmark = pytest.mark.pure
+
 DEVICE = dispatch.known(TARGETS["cuda"].devices["h200"])
 EIGHT = Problem.parse("d:8x8x8@1000")[0]
 CONFIG = Config({"one": 1})

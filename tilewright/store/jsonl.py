@@ -35,7 +35,8 @@ def spelled(config: Config) -> str:
 def compact(value: object) -> str:
     """JSON on one line. Raises ``RecordsError`` for a value that JSON in UTF-8 cannot hold."""
     try:
-        text = json.dumps(value, default=_plain, ensure_ascii=False, allow_nan=False)
+        # Of the values of configs, which are most of what is written, nearly all are such numbers.
+        text = str(value) if type(value) is int else _JSON.encode(value)
         # JSON that is read may spell half a character, which no file can hold.
         text.encode("utf-8")
         return text
@@ -48,6 +49,9 @@ def _plain(value: Any) -> Any:
     if not hasattr(value, "item"):
         raise TypeError(f"{type(value).__name__} is no number, text, truth value or sequence of them")
     return value.item()
+
+
+_JSON = json.JSONEncoder(default=_plain, ensure_ascii=False, allow_nan=False)
 
 
 def _number(value: float) -> float | str:

@@ -351,7 +351,7 @@ class Records:
             source = self._shelf().joinpath(name)
             text = source.read_text(encoding="utf-8") if source.is_file() else ""
             connection = connections.in_memory()
-            tries.take_in(connection, *parse(text, name, lambda record, _: tries.row_of(record)))
+            tries.take_in(connection, *tries.shipped_rows(text, name))
             stores[device] = connection
         return stores[device]
 

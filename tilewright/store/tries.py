@@ -7,12 +7,13 @@ import math
 import sqlite3
 from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
+from functools import lru_cache
 from typing import Any
 
 from tilewright.errors import RecordsError
 from tilewright.model import PREDICTED, Record
 from tilewright.store.connections import Connection, Held, transaction
-from tilewright.store.jsonl import Ceilings, compact, decode, encode, spelled
+from tilewright.store.jsonl import Ceilings, compact, decode, encode, parse, spelled
 from tilewright.store.paths import warn_once
 from tilewright.task import Task
 
@@ -54,7 +55,20 @@ Row = tuple[tuple[Any, ...], tuple[Any, ...] | None]
 def row_of(record: Record) -> Row:
     """What is written for a record. Raises ``RecordsError`` for one that could not be read back."""
     body = compact(encode(record))
-    record = decode(json.loads(body))
+    return _columns_of(decode(json.loads(body)), body)
+
+
+@lru_cache(maxsize=8)
+def shipped_rows(text: str, name: str) -> tuple[tuple[Row, ...], tuple[Ceilings, ...]]:
+    """What is written for the lines of a shipped file. Every thread has a store of them in memory, and to
+    read the lines takes much longer than to make one."""
+    # They have been read, so they can be read back.
+    rows, ceilings = parse(text, name, lambda record, _: _columns_of(record, compact(encode(record))))
+    return tuple(rows), tuple(ceilings)
+
+
+def _columns_of(record: Record, body: str) -> Row:
+    """A record as it is read back from its body, as a row."""
     problem, device, regime = record.problem, record.device, record.regime
     per_product = _seconds_per_product(record) if record.status in ("ok", PREDICTED) else None
     columns = (

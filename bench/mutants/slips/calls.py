@@ -5,7 +5,7 @@ from __future__ import annotations
 from bench.mutants.slip import Slip
 
 _ARRAYS = "tests/pure/test_arrays.py"
-_TUNE = "tests/pure/test_tuning.py"
+_SAID = "tests/pure/tuning/test_said.py"
 _DISPATCH = "tests/pure/test_dispatch.py"
 _DEVICE = "tests/pure/test_device_arrays.py"
 _VIEWS = "tests/pure/test_array_views.py"
@@ -63,7 +63,7 @@ SLIPS: tuple[Slip, ...] = (
         "tilewright/calls/explain.py",
         "problem.flops * record.timing.batch / record.timing.median",
         "problem.flops / record.timing.median",
-        _TUNE,
+        _SAID,
     ),
     Slip(
         "tilewright/runtime/bound_cpu.py",
@@ -117,7 +117,7 @@ SLIPS: tuple[Slip, ...] = (
         "tilewright/planning/dispatch.py",
         "problem.batch // max(1, grain)",
         "-(-problem.batch // max(1, grain))",
-        f"{_DISPATCH} {_TUNE}",
+        f"{_DISPATCH} {_SAID}",
     ),
     Slip(
         "tilewright/dtypes.py",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from bench.mutants.slip import Slip
 
-_VENDOR = "tests/cpu/test_cublaslt.py"
+_PRODUCTS = "tests/cpu/cublaslt/test_products.py"
+_WORKSPACE = "tests/cpu/cublaslt/test_workspace.py"
+_PLANS = "tests/cpu/cublaslt/test_plans.py"
 _CLASSIC = "tests/pure/test_classic.py"
 _GROUPED = "tests/pure/test_grouped.py"
 _PATCHES = "tests/cpu/test_patches.py tests/pure/test_packing.py"
@@ -85,13 +87,13 @@ SLIPS: tuple[Slip, ...] = (
         "tilewright/runtime/cublaslt.py",
         "self.beta = self.alpha + 2 * ctypes.sizeof(wide)",
         "self.beta = self.alpha + ctypes.sizeof(wide)",
-        _VENDOR,
+        _PRODUCTS,
     ),
-    Slip("tilewright/runtime/cublaslt.py", "stream == PER_THREAD or ", "", _VENDOR),
+    Slip("tilewright/runtime/cublaslt.py", "stream == PER_THREAD or ", "", _WORKSPACE),
     Slip(
         "tilewright/runtime/cublaslt.py",
         "p.dtype.real_bits == 16 and not self.narrow",
         "p.dtype.real_bits == 16 and self.narrow",
-        _VENDOR,
+        _PLANS,
     ),
 )

@@ -8,7 +8,9 @@ _BUILD = "tests/pure/test_build.py"
 _OPERANDS = "tests/pure/test_operands.py"
 _MEASURE = "tests/pure/test_measure.py"
 _WORKERS = "tests/pure/test_workers.py"
-_TUNE = "tests/pure/test_tuning.py"
+_SPELLINGS = "tests/pure/tuning/test_spellings.py"
+_DECISIONS = "tests/pure/tuning/test_decisions.py"
+_EFFORT = "tests/pure/tuning/test_effort.py"
 _MODEL = "tests/pure/test_model.py"
 _BEST = "tests/pure/records/test_best.py"
 _DAMAGE = "tests/pure/records/test_damage.py"
@@ -17,7 +19,7 @@ _LINES = "tests/pure/records/test_lines.py"
 _LEASES = "tests/pure/test_leases.py"
 _PIPELINE = "tests/pure/test_pipeline.py"
 _SPACE = "tests/pure/test_space.py"
-_SCREENS = "tests/pure/test_tuning.py"
+_SAID = "tests/pure/tuning/test_said.py"
 
 SLIPS: tuple[Slip, ...] = (
     Slip(
@@ -58,32 +60,32 @@ SLIPS: tuple[Slip, ...] = (
         "tests/cpu/test_build.py",
     ),
     Slip("tilewright/tuning/tuner.py", " stencils {build.generators(stencil)[:8]}", "", _BUILD),
-    Slip("tilewright/tuning/tuner.py", "if fma < expected:", "if 2 * fma < expected:", _TUNE),
+    Slip("tilewright/tuning/tuner.py", "if fma < expected:", "if 2 * fma < expected:", _DECISIONS),
     Slip(
         "tilewright/tuning/tuner.py",
         "self.kind.early_stop * problem.batch / speed(best)",
         "self.kind.early_stop / speed(best)",
-        _TUNE,
+        _DECISIONS,
     ),
     Slip(
         "tilewright/tuning/tuner.py",
         "alone | self.records.tried(*asked, measure.INTERLEAVED, written)",
         "self.records.tried(*asked, measure.INTERLEAVED, written) | alone",
-        _TUNE,
+        f"{_DECISIONS} {_EFFORT}",
     ),
     Slip(
         "tilewright/tuning/final.py",
         "if winners or first + FINALISTS >= len(rows):",
         "if winners or first + FINALISTS >= 0:",
-        _TUNE,
+        _DECISIONS,
     ),
     Slip(
         "tilewright/tuning/final.py",
         "name_of(r) not in before, -speed(r), repr",
         "-speed(r), repr",
-        _TUNE,
+        _EFFORT,
     ),
-    Slip("tilewright/tuning/final.py", "error=max(errors) if", "error=min(errors) if", _TUNE),
+    Slip("tilewright/tuning/final.py", "error=max(errors) if", "error=min(errors) if", _DECISIONS),
     Slip(
         "tilewright/tuning/gemm/verify.py",
         "if _misplaced(value, right).any():",
@@ -129,7 +131,12 @@ SLIPS: tuple[Slip, ...] = (
     ),
     Slip("tilewright/tuning/timing.py", "return max(0, rank - 1)", "return rank", _MEASURE),
     Slip("tilewright/tuning/contest.py", "elif low <= 1:", "elif high <= 1:", "tests/pure/test_contest.py"),
-    Slip("tilewright/tuning/starts.py", "if near.stencil == stencil and", 'if near.stencil == "" and', _TUNE),
+    Slip(
+        "tilewright/tuning/starts.py",
+        "if near.stencil == stencil and",
+        'if near.stencil == "" and',
+        _DECISIONS,
+    ),
     Slip(
         "tilewright/tuning/workers.py",
         "self._patience = self.timeout if timeout is None else timeout",
@@ -150,7 +157,7 @@ SLIPS: tuple[Slip, ...] = (
         "later.id < t.id",
         _BEST,
     ),
-    Slip("tilewright/tuning/fleet.py", "else budget / len(mine)", "else budget", _TUNE),
+    Slip("tilewright/tuning/fleet.py", "else budget / len(mine)", "else budget", _SPELLINGS),
     Slip("tilewright/tuning/workers.py", 'if answer.status != "adrift":', "if True:", _PIPELINE),
     Slip("tilewright/tuning/pipeline.py", "if at.deaths < LIVES:", "if at.deaths <= LIVES:", _PIPELINE),
     Slip("tilewright/tuning/fleet.py", "mine[len(results) :]", "mine", _PIPELINE),
@@ -181,8 +188,8 @@ SLIPS: tuple[Slip, ...] = (
         "tilewright/cli/render.py",
         'count(s["removed"]), count(s["left"])',
         'count(s["left"]), count(s["removed"])',
-        _SCREENS,
+        _SAID,
     ),
-    Slip("tilewright/cli/render.py", '(row["percent_of_bound"] or 0) > ABOVE', "False", _SCREENS),
-    Slip("tilewright/cli/main.py", "return max(state.elapsed", "return min(state.elapsed", _SCREENS),
+    Slip("tilewright/cli/render.py", '(row["percent_of_bound"] or 0) > ABOVE', "False", _SAID),
+    Slip("tilewright/cli/main.py", "return max(state.elapsed", "return min(state.elapsed", _SPELLINGS),
 )

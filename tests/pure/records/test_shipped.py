@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files as resources
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +14,8 @@ from tests.pure.records.samples import DEVICE, PROBLEM, best, record, ship
 from tilewright.catalog import STENCILS
 from tilewright.errors import RecordsError
 from tilewright.model import Device, Record
-from tilewright.store.jsonl import decode
+from tilewright.store import records
+from tilewright.store.jsonl import decode, parse
 from tilewright.store.records import Records
 from tilewright.targets.cuda import capability
 
@@ -42,6 +45,32 @@ def test_only_the_file_of_the_device_is_read(store: Records, shipped: Path) -> N
     assert store.best(PROBLEM.key, "memory", "other") is not None
     with pytest.raises(RecordsError, match=r"broken\.jsonl, line 1"):
         store.best(PROBLEM.key, "memory", "broken")
+
+
+def test_a_file_is_read_once_by_all_threads_and_stores_until_it_changes(
+    store: Records, shipped: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+
+    def noted(text: str, *rest: Any) -> Any:
+        read.append(text)
+        return parse(text, *rest)
+
+    monkeypatch.setattr(records, "parse", noted)
+    ship(shipped, record(config={"once": 1}))
+    with ThreadPoolExecutor(1) as pool:
+        found = [
+            best(store),
+            pool.submit(best, store).result(60),
+            best(Records(tmp_path / "b", shipped=shipped)),
+        ]
+    assert [each and each.config["once"] for each in found] == [1, 1, 1]
+    assert len(read) == 1
+    ship(shipped, record(config={"once": 2}))
+    changed = best(Records(tmp_path / "c", shipped=shipped))
+    assert changed is not None
+    assert changed.config["once"] == 2
+    assert len(read) == 2
 
 
 def test_a_device_key_cannot_lead_out_of_the_folder(store: Records, shipped: Path) -> None:

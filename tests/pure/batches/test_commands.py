@@ -1,44 +1,28 @@
-"""The commands of ``bench.batches`` without a GPU: made-up tuners and timings, and the lines of them."""
+"""The commands of ``bench.batches`` without a GPU: what they ask for, and the lines of what they find."""
 
 from __future__ import annotations
 
-import functools
 import json
 import sys
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bench import lines
-from bench.batches import __main__, calls, commands, figures, problems, rectangles
+from bench.batches import calls, commands, figures, problems, rectangles
 from bench.batches.classes import SHAPES
 from bench.batches.classes import shapes as drawn_shapes
 from bench.batches.points import Point
 from bench.batches.result import bounded
-from bench.batches.run import Run
 from bench.batches.seeds import origin_of, seeds_of
 from bench.batches.summed import summary
-from tilewright.catalog import STENCILS, TARGETS
+from tests.pure.batches.tuners import KNOWN, one
+from tilewright.catalog import STENCILS
 from tilewright.errors import ArgumentError
-from tilewright.model import Binary, Config, Device, Problem, Record, Timing, Verdict
-from tilewright.planning import dispatch
-from tilewright.store.records import Records
-from tilewright.targets.cuda import capability
-from tilewright.tuning.evaluate import FinalRound, Outcome
-from tilewright.tuning.tuner import Result
-from tilewright.tuning.workers import Answer
+from tilewright.model import Config, Device
 
 pytestmark = pytest.mark.pure
-
-H200 = capability.named("h200")
-KNOWN = replace(H200, ceilings={"bandwidth.copy.1": 4e12, **capability.units(H200)})
-
-
-def one(spelling: str, **fields: Any) -> Problem:
-    return Problem.parse(spelling, **fields)[0]
 
 
 def test_types_are_spelled_with_commas_or_without() -> None:
@@ -107,101 +91,6 @@ def test_a_command_of_batches_has_its_own_defaults() -> None:
     ):
         with pytest.raises(ArgumentError, match=match):
             commands.parsed(words)
-
-
-class Bench:
-    """Stands for the timing child: ours moves 4 TB/s, tensor cores and the peer half as much."""
-
-    def __init__(self, missing: str = "") -> None:
-        self.missing = missing
-        self.asked: list[Any] = []
-
-    def ask(self, request: Any, timeout: float | None = None, meanwhile: Any = None) -> Answer:
-        self.asked.append(request)
-        kind, *rest = request
-        if kind == "prepare":
-            self.problem, self.regime = rest
-            if self.problem.m == 16:
-                return Answer(request, "failed", detail="no room")
-            return Answer(request, "ok")
-        candidates, rounds = rest
-
-        def timing(seconds: float) -> Timing:
-            samples = (seconds,) * rounds
-            return Timing(samples, seconds, seconds, seconds, self.regime, self.problem.batch, 2)
-
-        once = self.problem.bytes * self.problem.batch / 4e12
-        outcomes = [
-            Outcome(Verdict(True, 0.1), timing(once * (2 if c.config.get("mma") else 1)), "1980 MHz")
-            for c in candidates
-        ]
-        vendor = None if self.missing else ("cublas by torch 9", timing(2 * once))
-        return Answer(request, "ok", FinalRound(outcomes, vendor, self.missing))
-
-    def stop(self) -> None:
-        self.asked.append("stop")
-
-
-class FakeTuner:
-    """Stands for the tuner: compiles nothing, and searches by taking the default."""
-
-    def __init__(self, device: Device, records: Records):
-        self.device, self.bench, self.patience = device, Bench(), 1.0
-        self.compilers: list[Any] = []
-        self.searched: list[Any] = []
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def tune(self, problem: Problem, regime: str, *, stencils: Any, **options: Any) -> Result:
-        """The first of what is listed wins where something is."""
-        self.searched.append((problem, options))
-        if problem.m == 7:
-            raise ArgumentError(f"problem={problem.spelling}: no stencil accepts it")
-        seconds = problem.bytes * problem.batch / 3.96e12
-        timing = Timing((seconds,) * 5, seconds, seconds, seconds, regime, problem.batch, 2)
-        config = Config({"path": "bulk", "mma": 0})
-        if options["search"] == "exhaustive":
-            stencil = STENCILS["tiny"]
-            listed = list(options["spaces"](stencil.space(problem, self.device)))
-            config = listed[0] if listed else stencil.default(problem, self.device)
-        best = Record(problem, regime, "tiny", config, "ok", "h200", "", timing=timing, protocol=2)
-        vendor = replace(best, stencil="vendor", config=Config({}), toolchain="cublas by torch 9")
-        return Result(problem, regime, best, vendor, tried=4)
-
-
-class Compiled:
-    """Stands for the stream of compilers: everything at once, in another order."""
-
-    def __init__(self, workers: Any, requests: Any, ahead: int):
-        self.left = [Answer(request, "ok", Binary(b"", "tiny", "")) for request in reversed(requests)]
-
-    def __next__(self) -> Answer:
-        return self.left.pop(0)
-
-    def drop(self) -> None:
-        pass
-
-
-@pytest.fixture
-def bench_run(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, new_home: Path
-) -> Callable[..., tuple[Run, list[dict[str, Any]]]]:
-    """Run a command on a GPU that is not there; the run, and the lines that it wrote."""
-    monkeypatch.setattr("bench.sweep.Tuner", FakeTuner)
-    monkeypatch.setattr("bench.batches.turns.stream", Compiled)
-    monkeypatch.setattr("bench.batches.half.conversion", lambda problem: 1.0)
-
-    def go(*words: str) -> tuple[Run, list[dict[str, Any]]]:
-        out = tmp_path / "out.jsonl"
-        out.unlink(missing_ok=True)
-        options = commands.parsed([*words, "--out", str(out), "--records", str(tmp_path / "records.sqlite")])
-        with Run(options, KNOWN, lines.console()) as run:
-            run.copy = 4e12
-            commands.COMMANDS[options.command].run(run)
-        return run, [line for line in lines.read(out) if line["kind"] != "run"]
-
-    return go
 
 
 def test_squares_are_searched_and_summed_up(bench_run: Any, tmp_path: Path) -> None:
@@ -397,136 +286,6 @@ def test_a_figure_without_plotly_says_so(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert figures.plot(tmp_path / "x.html", "calls", []) == "calls has no figure"
     monkeypatch.setitem(sys.modules, "plotly", None)
     assert figures.plot(tmp_path / "x.html", "half", []) == "no figure: plotly is not installed"
-
-
-# ---- several commands in one process
-
-
-class Faked:
-    """Commands that measure nothing: how they were run, and what they find."""
-
-    def __init__(self) -> None:
-        self.runs: list[tuple[Any, ...]] = []
-
-    def good(self, run: Run) -> None:
-        given = run.options
-        self.runs.append((given.command, given.types, given.limit, run, run.tuner))
-        run.add({"kind": "crossover", "problem": "d:nn:4x4x4@9", "beta": "0", "tensor_over_fma": 2.0}, "line")
-
-    def bad(self, run: Run) -> None:
-        self.runs.append((run.options.command,))
-        run.add({"kind": "updates", "problem": "d:nn:4x4x4@9", "beta": "0"}, "line")
-        raise RuntimeError("the device is on fire")
-
-    def stopped(self, run: Run) -> None:
-        raise KeyboardInterrupt
-
-
-@pytest.fixture
-def planned(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, new_home: Path, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., tuple[int, Faked, str]]:
-    """Carry out a plan with such commands: the exit status, what ran, and what was printed."""
-    monkeypatch.setattr("bench.sweep.Tuner", FakeTuner)
-    monkeypatch.setattr(TARGETS["cuda"], "missing", lambda: None)
-    monkeypatch.setattr(dispatch, "device", functools.cache(lambda kind: KNOWN))
-    monkeypatch.setattr(lines, "facts", lambda device: {})
-    looked: list[Device] = []
-
-    def copied(device: Device) -> dict[str, float]:
-        looked.append(device)
-        return {"bandwidth.copy.1": 4e12}
-
-    monkeypatch.setattr("bench.batches.run.ceilings_cuda.measure", copied)
-    monkeypatch.setenv("WHERE", str(tmp_path))
-
-    def go(rows: str, *words: str) -> tuple[int, Faked, str]:
-        fake = Faked()
-        for name, act in (("half", fake.good), ("updates", fake.bad), ("counts", fake.stopped)):
-            monkeypatch.setitem(commands.COMMANDS, name, replace(commands.COMMANDS[name], run=act))
-        path = tmp_path / "plan.txt"
-        path.write_text(rows)
-        records = str(tmp_path / "records.sqlite")
-        looked.clear()
-        code = __main__.main(["plan", str(path), "--records", records, *words])
-        # However many commands: a copy is measured once.
-        assert len(looked) == min(1, len(fake.runs))
-        return code, fake, capsys.readouterr().out
-
-    return go
-
-
-def test_a_plan_shares_device_children_and_copy(planned: Any, tmp_path: Path) -> None:
-    code, fake, out = planned(
-        "# two commands\n\nhalf --types h --limit 40 --out $WHERE/a.jsonl  # the first\n"
-        "half --types d --out $WHERE/b.jsonl\n",
-        "--limit",
-        "60",
-    )
-    assert code == 0
-    (first, second) = fake.runs
-    assert first[:2] == ("half", ["h"])
-    assert second[:2] == ("half", ["d"])
-    # Its own limit, or what is left of the plan's.
-    assert first[2] == 40
-    assert 50 < second[2] <= 60
-    assert first[3] is second[3]
-    assert first[4] is second[4]
-    for name in ("a", "b"):
-        written = list(lines.read(tmp_path / f"{name}.jsonl"))
-        assert [line["kind"] for line in written] == ["run", "copy", "crossover"]
-        assert written[0]["command"] == "batches half"
-        assert written[1]["bytes_per_second"] == 4e12
-    ends = [line for line in out.splitlines() if line.startswith("==")]
-    assert ends[0].startswith("== half --types h --limit 40")
-    assert ends[0].endswith(" 0 s, 1 lines")
-    assert len(ends) == 2
-    assert out.count("tensor cores win first at n=4") == 2
-
-
-def test_a_plan_goes_on_after_what_fails(planned: Any, tmp_path: Path) -> None:
-    out_file = str(tmp_path / "a.jsonl")
-    code, fake, out = planned(f"updates --out {out_file}\nhalf --out {out_file}\n")
-    assert code == 1
-    assert [run[0] for run in fake.runs] == ["updates", "half"]
-    assert "Traceback" in out
-    assert "RuntimeError: the device is on fire" in out
-    # What it had found is in the file, and counted.
-    assert "== updates --out" in out
-    assert " 0 s, 1 lines, failed" in out
-    kinds = [line["kind"] for line in lines.read(tmp_path / "a.jsonl")]
-    assert kinds == ["run", "copy", "updates", "run", "copy", "crossover"]
-    # A file that cannot be written fails its own row alone.
-    code, fake, out = planned("half --out /dev/null/a.jsonl\nhalf\n")
-    assert code == 1
-    assert len(fake.runs) == 1
-    assert out.count("Traceback (most recent") == 1
-
-
-def test_a_plan_names_the_rows_that_it_does_not_understand(planned: Any) -> None:
-    code, fake, out = planned(
-        "half --bad\nsquare\nhalf --types q\nhalf --records a\nhalf --summary a\nhalf 'a\nplan x\nhalf\n"
-    )
-    assert code == 1
-    assert len(fake.runs) == 1
-    for row in ("half --bad", "square", "half --types q", "plan x"):
-        assert f"row {row!r} is not understood" in out
-    assert "type 'q'; accepted" in out
-    assert "--records in the row 'half --records a'; accepted: --records of the plan" in out
-    assert "--summary in the row 'half --summary a'; accepted: commands that measure" in out
-    assert "No closing quotation" in out
-    # They are told before anything is measured.
-    assert out.index("No closing quotation") < out.index("a copy moves")
-
-
-def test_a_plan_ends_with_its_time_and_with_whoever_stops_it(planned: Any) -> None:
-    code, fake, out = planned("half\nhalf --types d\n", "--limit", "1")
-    assert (code, fake.runs) == (0, [])
-    assert out.splitlines() == ["== half: no time left", "== half --types d: no time left"]
-    code, fake, out = planned("half\ncounts\nhalf\n")
-    assert code == 0
-    assert len(fake.runs) == 1
-    assert "stopped; what was measured is kept" in out
 
 
 def test_classes_of_shapes_are_named_with_commas() -> None:
