@@ -4,6 +4,7 @@ are told from what a function saves for its caller."""
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,10 @@ from tilewright.catalog import STENCILS
 from tilewright.export import processors
 from tilewright.model import DTYPES, Problem
 from tilewright.planning import dispatch
-from tilewright.targets.cpu import listing, llvm, riscv
+from tilewright.space import HARDWARE
+from tilewright.stencils.cpu.ir import Piece
+from tilewright.stencils.cpu.tile.codegen import pieces
+from tilewright.targets.cpu import listing, llvm, riscv, trace
 from tilewright.targets.cpu.isa import best_isa
 
 pytestmark = pytest.mark.cpu
@@ -95,6 +99,43 @@ def test_power8_exchanges_no_halves_of_real_tiles(spelling: str, exchanged: bool
 
 
 @pytest.mark.parametrize(
+    ("spelling", "twice"), [("s:16x8x20", True), ("s:nt:8x6x21", True), ("d:16x8x20", False)]
+)
+def test_power8_copies_no_float_of_b_while_it_multiplies(spelling: str, twice: bool) -> None:
+    """Floats of B are written twice before, those that fill no vector one by one, and doubles are not."""
+    (problem,) = Problem.parse(spelling)
+    problem = problem.with_(batch=2)
+    device, tile = spills.processor("pwr8"), STENCILS["tile"]
+    source = tile.source(problem, tile.default(problem, device), device)
+    lines = trace.executed(source, llvm.assembly(source, device)).lines
+    words = Counter(line.split()[0] for line in lines)
+    vectors, rest = divmod(problem.k * problem.n, 4) if twice else (0, 0)
+    assert words["xxspltw"] == 0
+    assert words["lxvdsx"] >= problem.k * problem.n
+    assert words["xxmrghw"] == words["xxmrglw"] == vectors
+    assert words["lwz"] == rest
+
+
+@pytest.mark.parametrize("name", ["pwr8", "pwr9"])
+def test_a_full_vector_is_moved_up_on_power(name: str) -> None:
+    """Single rows beside vectors take loads and multiply-adds of their own."""
+    device, tile = spills.processor(name), STENCILS["tile"]
+    for spelling, beta, tail in (
+        ("s:9x9x9", "0", "whole"),
+        ("d:9x5x5", "1", "whole"),
+        ("s:7x7x7", "0", "overlap"),
+    ):
+        (problem,) = Problem.parse(spelling, beta=beta)
+        config = tile.default(problem, device)
+        assert config["tail"] == tail
+        assert not tile.space(problem, device).only(HARDWARE).why(config)
+    assert pieces(9, 4, "whole") == [Piece(0, 4, 4), Piece(4, 4, 4), Piece(5, 4, 4)]
+    (column,) = Problem.parse("s:3x3x3")
+    # A full vector would begin before the column.
+    assert tile.space(column, device).why(tile.default(column, device).with_(tail="whole"))
+
+
+@pytest.mark.parametrize(
     ("name", "spelling"),
     [
         ("cortex-a57", "d:3x3x3"),
@@ -103,6 +144,7 @@ def test_power8_exchanges_no_halves_of_real_tiles(spelling: str, exchanged: bool
         ("neoverse-v1", "c:3x1x2"),
         ("a64fx", "d:3x3x3"),
         ("pwr9", "d:3x3x3"),
+        ("pwr8", "s:8x2x5"),
         ("spacemit-x60", "d:3x3x3"),
     ],
 )

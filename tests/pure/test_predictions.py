@@ -95,6 +95,14 @@ def test_a_turn_of_the_batch_is_followed_through_its_loops() -> None:
     assert (found.inner, found.turns) == (loop, 3)
 
 
+def test_the_innermost_loop_is_that_of_what_is_asked_for() -> None:
+    source = Source(PROGRAM, "kernel")
+    assert trace.executed(source, LISTING, weigh=lambda line: "fmla" in line).turns == 3
+    # Nothing in any loop is a store.
+    found = trace.executed(source, LISTING, weigh=lambda line: "str" in line)
+    assert (found.inner, found.turns) == ((), 0)
+
+
 @pytest.mark.parametrize(
     ("change", "to", "why"),
     [
@@ -169,6 +177,31 @@ def test_what_the_tool_says_is_read() -> None:
     assert cycles.counts([*lines, lines[1]], DEVICE) == cycles.Counts(3, 1, 0, 2)
 
 
+@pytest.mark.parametrize(
+    ("line", "asked"),
+    [
+        ("\txxmrghw 0, 1, 2", "\txxlor\t0, 1, 2"),
+        ("\txxpermdi 3, 34, 35, 1", "\txxlor\t3, 34, 35"),
+        ("\txxspltw 5, 40, 3", "\txxlor\t5, 40, 40"),
+        ("\txxswapd\t6, 7", "\txxlor\t6, 7, 7"),
+        ("\txvmaddasp 0, 1, 2", "\txvmaddasp 0, 1, 2"),
+    ],
+)
+@pytest.mark.usefixtures("answered")
+def test_power8_is_asked_of_permutes_without_their_queue(
+    line: str, asked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(words: list[str], **options: Any) -> Any:
+        given.append(options["input"])
+        return answer(words, **options)
+
+    given, answer = list[str](), cycles.subprocess.run
+    monkeypatch.setattr(cycles.subprocess, "run", run)
+    for name, said in (("pwr8", asked), ("pwr9", line)):
+        cycles.ask({"all": [line]}, named.device(name))
+        assert given.pop() == f"# LLVM-MCA-BEGIN all\n{said}\n# LLVM-MCA-END all\n"
+
+
 def test_without_the_tool_an_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     cycles.tool.cache_clear()
     monkeypatch.setattr(cycles.shutil, "which", lambda name: None)
@@ -195,6 +228,19 @@ def test_the_tool_predicts_a_default_on_each_architecture() -> None:
         assert found.bound == 512 / lanes / rate
         assert 0.2 < found.share <= 1.01
         assert found.spills == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "spelling", "least"),
+    [("pwr8", "s:24", 0.9), ("pwr8", "d:17", 0.9), ("pwr9", "s:16", 0.9), ("pwr9", "s:17", 0.9)],
+)
+def test_inner_loops_of_power_are_near_their_bound(name: str, spelling: str, least: float) -> None:
+    try:
+        cycles.tool()
+    except DeviceError as error:
+        pytest.skip(str(error))
+    device, problem = named.device(name), Problem.parse(spelling)[0].with_(batch=2)
+    assert predict.predicted(problem, device, "tile", TILE.default(problem, device)).inner >= least
 
 
 # -- processors by name ---------------------------------------------------------------------------

@@ -60,9 +60,8 @@ def predicted(problem: Problem, device: Device, stencil: str, config: Config) ->
     counted, rate = cycles.counts(executed.lines, device), cycles.rate(executed.lines, device)
     every = cycles.cycles(executed.lines, device)
     inner = vectors(problem, device) * unit / rate / every
-    once = cycles.counts(executed.inner, device).multiply_adds if executed.inner else 0
-    # Where all products are unrolled the loop may be one that packs.
-    if once:
+    if executed.inner:
+        once = cycles.counts(executed.inner, device).multiply_adds
         inner = once / rate / cycles.cycles(executed.inner, device)
     return Prediction(
         every / unit,
@@ -82,4 +81,6 @@ def _executed(problem: Problem, device: Device, stencil: str, config: Config) ->
     facts = llvm.facts_of(source, text, device)
     if facts["fma"] < facts["fma_expected"]:
         raise CompileError(f"{facts['fma']} multiply-adds of {facts['fma_expected']} are left in the code")
-    return trace.executed(source, text), facts["spills"]
+    # A loop that packs is not the innermost one of the products.
+    found = trace.executed(source, text, weigh=lambda line: cycles.multiplies(line, device))
+    return found, facts["spills"]

@@ -120,6 +120,11 @@ class Ir:
         kind = self.real if held else self.stored
         return base if offset == 0 else self.let(f"getelementptr {kind}, ptr {base}, i64 {offset}")
 
+    def anchored(self, address: str) -> str:
+        """An address that is computed before it is used: what is read near it has its distance from there,
+        and not from what it was computed from. Where code has an order to keep, else the address as it is."""
+        return self.let(f'call ptr asm "", "=b,0"(ptr {address})') if self.register else address
+
     def load(self, address: str, piece: Piece, held: bool = False) -> str:
         """A piece read from an address; lanes that are not real are zero, or anything where vectors have
         lengths.
@@ -333,6 +338,14 @@ class Ir:
 
     def fma_stored(self, x: str, y: str, z: str | None, width: int) -> str:
         """x*y + z with one rounding, where x and y are of the type in memory and z is of registers'."""
+        raise NotImplementedError
+
+    def double(self, source: str, sink: str, count: int) -> None:
+        """Reals read, and each written twice. Where ``power.doubles`` is."""
+        raise NotImplementedError
+
+    def copied(self, address: str, width: int) -> str:
+        """What ``double`` wrote, copied to every lane."""
         raise NotImplementedError
 
     def splat(self, scalar: str, width: int) -> str:

@@ -85,8 +85,11 @@ def ask(regions: Mapping[str, Sequence[str]], device: Device, *views: str) -> di
     core, _, features = rest.partition(" ")
     words = [path, f"-mtriple={arch}-unknown-linux-gnu", f"-mcpu={core}", f"-mattr={features}"]
     words += ["--json", "--iterations=1", "--resource-pressure=false", "--instruction-info=false", *views]
+    put = _unqueued if core == "pwr8" else str
     text = "".join(
-        f"# LLVM-MCA-BEGIN {name}\n" + "\n".join(filter(_modelled, lines)) + f"\n# LLVM-MCA-END {name}\n"
+        f"# LLVM-MCA-BEGIN {name}\n"
+        + "\n".join(map(put, filter(_modelled, lines)))
+        + f"\n# LLVM-MCA-END {name}\n"
         for name, lines in regions.items()
     )
     try:
@@ -105,6 +108,28 @@ def _modelled(line: str) -> bool:
     """Whether models know of an instruction. POWER8's and 9's lack the one that sets the counter of a loop,
     once before the loop."""
     return line.split(None, 1)[0] != "mtctr"
+
+
+_PERMUTE = re.compile(
+    r"\txx(?:mrg[hl][wd]|permdi|spltw|spltd|swapd|sldwi)\s+(\d+), (\d+)(?:, (\d+))?(, \d+)?$"
+)
+_OF_ONE = ("\txxsplt", "\txxswap")
+"""Permutes whose last operand is no register."""
+
+
+def _unqueued(line: str) -> str:
+    """An instruction as POWER8's model is asked of it.
+
+    LLVM gives its two permute units a queue of one entry together, in its own words a workaround for the
+    scheduler: 64 permutes that wait for nothing then take 64 cycles, where the same model says that two begin
+    in each. A logical instruction of the same registers takes the same issue port for as long and comes as
+    late, and has no such queue.
+    """
+    found = _PERMUTE.match(line)
+    if not found:
+        return line
+    last = found[2] if line.startswith(_OF_ONE) else found[3]
+    return f"\txxlor\t{found[1]}, {found[2]}, {last}"
 
 
 def cycles(lines: Sequence[str], device: Device) -> float:

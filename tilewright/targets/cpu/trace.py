@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from tilewright.errors import CompileError
@@ -56,7 +56,8 @@ class Trace:
     """What is executed for one turn of the loop over the batch.
 
     ``lines`` are instructions in assembly, in their order. ``inner`` are those of one turn of the innermost
-    loop that executes most of them, () where all is unrolled, and ``turns`` how often that turns.
+    loop that executes most of what was asked for, () where all of it is unrolled, and ``turns`` how often
+    that turns.
     """
 
     lines: tuple[str, ...]
@@ -64,11 +65,14 @@ class Trace:
     turns: int
 
 
-def executed(source: Source, text: str, function: str = "") -> Trace:
+def executed(
+    source: Source, text: str, function: str = "", weigh: Callable[[str], int] = lambda line: 1
+) -> Trace:
     """The instructions of one turn of the loop over the batch, from a listing with LLVM's comments.
 
     ``source``: the program that ``text`` is the assembly of; ``function``: which of its functions, its entry
-    where nothing is named. Raises ``CompileError`` where the listing has no such loop, or a jump in it that
+    where nothing is named; ``weigh``: what an instruction counts where the innermost loop is looked for, and
+    one of no weight is none. Raises ``CompileError`` where the listing has no such loop, or a jump in it that
     depends on anything but how often a loop has turned.
     """
     name = function or source.entry
@@ -79,7 +83,7 @@ def executed(source: Source, text: str, function: str = "") -> Trace:
     start = next((place for place, loop in begins.items() if loop.times is None), None)
     if start is None:
         raise CompileError(f"function {name!r} has no loop over the batch that its listing shows")
-    return _walked(name, blocks, places, begins, start)
+    return _walked(name, blocks, places, begins, start, weigh)
 
 
 def _walked(
@@ -88,6 +92,7 @@ def _walked(
     places: dict[str, int],
     begins: dict[int, _Loop],
     start: int,
+    weigh: Callable[[str], int],
 ) -> Trace:
     lines: list[str] = []
     turned: Counter[int] = Counter()
@@ -109,7 +114,7 @@ def _walked(
             if goal > here or goal not in begins:
                 raise CompileError(f"function {name!r}: what {line.strip()!r} depends on is not known")
             if goal == start:
-                return _trace(lines, blocks, visits, alone)
+                return _trace(lines, blocks, visits, alone, weigh)
             turned[goal] += 1
             alone[here] += goal == here
             if turned[goal] < (begins[goal].times or 0):
@@ -117,18 +122,24 @@ def _walked(
                 break
             turned[goal] = 0
         if following == start:
-            return _trace(lines, blocks, visits, alone)
+            return _trace(lines, blocks, visits, alone, weigh)
         if following >= len(blocks) or len(lines) > LONGEST:
             raise CompileError(f"function {name!r}: its loop over the batch does not come to an end")
         here = following
 
 
-def _trace(lines: list[str], blocks: Sequence[_Block], visits: Counter[int], alone: Counter[int]) -> Trace:
+def _trace(
+    lines: list[str],
+    blocks: Sequence[_Block],
+    visits: Counter[int],
+    alone: Counter[int],
+    weigh: Callable[[str], int],
+) -> Trace:
     """The trace, and of the blocks that are loops by themselves the one that executes most."""
-    weight = {place: visits[place] * len(blocks[place].lines) for place in alone if alone[place]}
-    if not weight:
+    weight = {place: visits[place] * sum(map(weigh, blocks[place].lines)) for place in alone if alone[place]}
+    most = max(weight, key=lambda place: weight[place], default=None)
+    if most is None or not weight[most]:
         return Trace(tuple(lines), (), 0)
-    most = max(weight, key=lambda place: weight[place])
     return Trace(tuple(lines), tuple(blocks[most].lines), visits[most])
 
 

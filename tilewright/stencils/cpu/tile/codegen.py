@@ -35,7 +35,7 @@ def pieces(rows: int, width: int, tail: str) -> list[Piece]:
 
     ``mask``: a full vector with some lanes off. ``narrow``: the narrowest vector that holds it.
     ``binary``: unmasked vectors of 2^i lanes. ``overlap``: the narrowest vector, moved up over
-    rows already covered.
+    rows already covered; ``whole``: the same with a full one.
     """
     full, rest = divmod(rows, width)
     out = [Piece(width * i, width, width) for i in range(full)]
@@ -47,8 +47,9 @@ def pieces(rows: int, width: int, tail: str) -> list[Piece]:
         out.append(Piece(start, width, rest))
     elif tail == "narrow":
         out.append(Piece(start, narrow, rest))
-    elif tail == "overlap":
-        out.append(Piece(rows - narrow, narrow, narrow))
+    elif tail in MOVED:
+        moved = width if tail == "whole" else narrow
+        out.append(Piece(rows - moved, moved, moved))
     else:
         while rest:
             lanes = 1 << (rest.bit_length() - 1)
@@ -57,17 +58,20 @@ def pieces(rows: int, width: int, tail: str) -> list[Piece]:
     return out
 
 
+MOVED = ("overlap", "whole")
+"""Ways of handling a remainder that write some rows twice."""
+
 LONG = 8
 """Vectors in a row beyond which they are widened in a loop."""
+
+DOUBLED = 128
+"""Numbers of B that are written twice in one turn of the loop that does so."""
 
 AHEAD = 4
 """Numbers of B that are read before the first of them is used, where code has an order to keep."""
 
 MANY = 64
 """Vector registers that suffice to read what the next step needs during this one."""
-
-Operands = tuple[dict[int, tuple[str, str]], dict[int, dict[int, tuple[str, ...]]]]
-"""Vectors of A by their place in a tile, and values of B by column and width of vector."""
 
 Line = tuple[str, int, bool]
 """A cache line to ask for: its operand, the offset in reals, and whether it will be written."""
@@ -83,6 +87,30 @@ def mixed(lines: list[Line]) -> list[Line]:
 
 
 @dataclass(frozen=True, slots=True)
+class Operands:
+    """What a step of real numbers reads before anything: vectors of A by their place in a tile, the first
+    values of B by column and width of vector, and where the step begins in B."""
+
+    a: dict[int, tuple[str, str]]
+    b: dict[int, dict[int, tuple[str, ...]]]
+    start: str
+
+    def values(self) -> list[str]:
+        """Their names, in one order."""
+        of_b = [value for each in self.b.values() for some in each.values() for value in some]
+        return [*(vector for vector, _ in self.a.values()), *of_b, self.start]
+
+    def named(self, stem: str) -> Operands:
+        """The same under names of one stem."""
+        names = (f"{stem}{number}" for number in range(len(self.values())))
+        a = {i: (next(names), "") for i in self.a}
+        b = {
+            j: {w: tuple(next(names) for _ in some) for w, some in each.items()} for j, each in self.b.items()
+        }
+        return Operands(a, b, next(names))
+
+
+@dataclass(frozen=True, slots=True)
 class Layout:
     """Steps through A, B and C in reals, and the signs that conjugates put on a complex sum."""
 
@@ -95,11 +123,11 @@ class Layout:
     conj_b: int
 
     @staticmethod
-    def of(problem: Problem, packed_lda: int | None, packed_ldb: int | None) -> Layout:
+    def of(problem: Problem, packed_lda: int | None, packed_ldb: int | None, times: int = 1) -> Layout:
         unit = 2 if problem.dtype.is_complex else 1
         lda, ldb, ldc = (unit * ld for ld in (problem.lda, problem.ldb, problem.ldc))  # type: ignore[operator]
-        ldb = packed_ldb if packed_ldb is not None else ldb
-        b_row, b_col = (ldb, unit) if problem.transposed_b else (unit, ldb)
+        ldb = packed_ldb * times if packed_ldb is not None else ldb
+        b_row, b_col = (ldb, times * unit) if problem.transposed_b else (times * unit, ldb)
         return Layout(
             unit,
             packed_lda if packed_lda is not None else lda,
@@ -134,8 +162,10 @@ class Tile:
         # sums of lengths cannot be kept in order.
         self.ir.lengths &= len(self.pieces) == 1 and not self.widens
         self.column_b = (problem.n if problem.transposed_b else problem.k) * (2 if self.complex else 1)
+        self.twice = config.get("copies", "register") == "memory"
+        buffered = self.column_b if self.widens or self.twice else None
         self.at = Layout.of(
-            problem, padded if self.transposed else None, self.column_b if self.widens else None
+            problem, padded if self.transposed else None, buffered, times=2 if self.twice else 1
         )
         self.padded = padded
         self.pending: list[Line] = []
@@ -160,10 +190,11 @@ class Tile:
             buffer = ir.let(f"alloca [{self.padded * p.k} x {ir.real}], align 64")
             if p.stride_a == 0:
                 transposed(ir, p, "%A", buffer, self.padded, self.width)
-        if self.widens:
-            wide = ir.let(f"alloca [{p.k * p.n * self.at.unit} x {ir.real}], align 64")
+        if self.widens or self.twice:
+            reals = p.k * p.n * (2 if self.twice else self.at.unit)
+            wide = ir.let(f"alloca [{reals} x {ir.real}], align 64")
             if p.stride_b == 0:
-                self.widen("%B", wide)
+                self.write_b("%B", wide)
         size = p.n * self.at.c_col
         stage = Stage(ir, size, self.width) if self.store == "staged" else None
 
@@ -171,11 +202,9 @@ class Tile:
             self.ask_ahead(a, b, c, steps)
             if self.transposed and p.stride_a != 0:
                 transposed(ir, p, a, buffer, self.padded, self.width)
-            if self.widens and p.stride_b != 0:
-                self.widen(b, wide)
-            self.matrix(
-                buffer if self.transposed else a, wide if self.widens else b, stage.next() if stage else c
-            )
+            if wide and p.stride_b != 0:
+                self.write_b(b, wide)
+            self.matrix(buffer if self.transposed else a, wide or b, stage.next() if stage else c)
             if stage:
                 stage.put(size)
 
@@ -184,19 +213,45 @@ class Tile:
             stage.close()
         return ir
 
-    def widen(self, b: str, buffer: str) -> None:
-        """Write the columns of B, as they are stored, to ``buffer`` in the type of registers."""
-        ir, p = self.ir, self.p
+    def write_b(self, b: str, buffer: str) -> None:
+        """Write the columns of B, as they are stored, to ``buffer``: in the type of registers, or every value
+        twice."""
+        p = self.p
         length, apart = self.column_b, self.at.unit * p.ldb  # type: ignore[operator]
         columns = p.k if p.transposed_b else p.n
         if apart == length:
             length, columns = length * columns, 1
+        write = self.double if self.twice else self.widen
+        write(b, buffer, length, columns if length else 0, apart)
+
+    def double(self, b: str, buffer: str, length: int, columns: int, apart: int) -> None:
+        """``write_b`` of columns of so many reals, every value twice."""
+        ir = self.ir
+        blocks, rest = divmod(length, DOUBLED)
+
+        def column(source: str, sink: str, _: str) -> None:
+            if blocks > 1:
+                starts, steps = (source, sink, sink), (DOUBLED, 2 * DOUBLED, 0)
+                batch_loop(ir, starts, steps, str(blocks), lambda a, b, _: ir.double(a, b, DOUBLED))
+            elif blocks:
+                ir.double(source, sink, DOUBLED)
+            ir.double(ir.at(source, blocks * DOUBLED), ir.at(sink, 2 * blocks * DOUBLED), rest)
+
+        if columns > 1:
+            batch_loop(ir, (b, buffer, buffer), (apart, 2 * length, 0), str(columns), column)
+        elif columns:
+            column(b, buffer, buffer)
+        ir.keep_order()
+
+    def widen(self, b: str, buffer: str, length: int, columns: int, apart: int) -> None:
+        """``write_b`` of columns of so many reals, in the type of registers."""
+        ir = self.ir
 
         def put(source: str, sink: str, piece: Piece) -> None:
             value = ir.load(ir.at(source, piece.start), piece)
             ir.store(value, ir.at(sink, piece.start, held=True), piece, held=True)
 
-        for column in range(columns if length else 0):
+        for column in range(columns):
             source, sink = ir.at(b, column * apart), ir.at(buffer, column * length, held=True)
             parts = pieces(length, self.width, "binary")
             whole = length // self.width
@@ -218,7 +273,7 @@ class Tile:
         return self.ir.at(a, offset, held=self.transposed)
 
     def of_b(self, b: str, offset: int) -> str:
-        """An address in B, or in the buffer that it was widened into."""
+        """An address in B, or in the buffer that it was written to."""
         return self.ir.at(b, offset, held=self.widens)
 
     # -- prefetch -------------------------------------------------------------------------------
@@ -347,14 +402,19 @@ class Tile:
         """One tile of C: the sum over k, then the update of memory."""
         k, blk_k = self.p.k, self.c["blk_k"]
         sums: list[str | None] = [None] * (len(rows) * size * self.per_sum)
-        if blk_k >= k:
+        rest = k % blk_k
+        ahead = self.reads_ahead(rows)
+        if ahead:
+            # What a turn reads for the next one is there: the last turn is none of the loop's. One that would
+            # turn once is none.
+            rest = rest + blk_k if k >= rest + 3 * blk_k else k
+        if blk_k >= k or rest == k:
             for step in range(k):
                 self.step(rows, size, a, b, step, sums, step + 1 < k)
                 self.ask(-(-self.per_tile // k))
         else:
-            rest = k % blk_k
             a, b = self.k_loop(rows, size, a, b, k - rest, sums, blk_k, self.run_ahead(self.per_tile))
-            if rest > 1 and self.p.beta != "0":
+            if rest > 1 and self.p.beta != "0" and not ahead:
                 # In one block with an update that reads C, schedulers read the operands of all these steps
                 # before the first of them is done, which takes more registers than the loop.
                 self.k_loop(rows, size, a, b, rest, sums, 1)
@@ -377,8 +437,12 @@ class Tile:
         walks: Sequence[tuple[str, bool, int]] = (),
     ) -> tuple[str, str]:
         """The sums so far and ``whole`` steps more, as a loop of ``blk_k`` that asks for the lines of
-        ``walks``; returns the pointers after it."""
+        ``walks``; returns the pointers after it. Where operands are read ahead a step more follows, whose
+        first ones are then read."""
         ir = self.ir
+        ahead = self.reads_ahead(rows)
+        if ahead:
+            self.next = self.first(rows, size, a, b, 0)
         before, loop = ir.label("head"), ir.label("k")
         # What each operand is asked for: the pointer, whether for writing, lines in a turn, where it begins.
         asks = [
@@ -393,10 +457,13 @@ class Tile:
         kinds = [ir.vec(piece.width) for piece in self.accumulators(rows, size)]
         phis = [f"%{loop}.s{i}" for i in range(len(sums))]
         inner: list[str | None] = list(phis)
+        begun = self.next
+        if begun:
+            self.next = begun.named(f"%{loop}.n")
         line = 64 * 8 // ir.stored_bits
         for step in range(blk_k):
             follows = step + 1 < blk_k
-            self.step(rows, size, f"%{loop}.a", f"%{loop}.b", step, inner, follows, last=not follows)
+            self.step(rows, size, f"%{loop}.a", f"%{loop}.b", step, inner, follows or ahead, last=not follows)
             for pointer, write, each, _ in asks:
                 for number in range(each * step // blk_k, each * (step + 1) // blk_k):
                     ir.prefetch(ir.at(pointer, number * line), write, self.c["level"])
@@ -421,6 +488,13 @@ class Tile:
             (kind, name, first or ("zeroinitializer" if "<" in kind else "0.0"), str(last))
             for kind, name, first, last in zip(kinds, phis, sums, inner, strict=True)
         ]
+        if begun and self.next:
+            names = begun.named(f"%{loop}.n").values()
+            kinds = [*(ir.vec(piece.width) for piece in rows)]
+            kinds += [
+                ir.vec(width) for each in begun.b.values() for width, some in each.items() for _ in some
+            ]
+            values += zip([*kinds, "ptr"], names, begun.values(), self.next.values(), strict=True)
         ir.lines[top:top] = [
             f"  {name} = phi {kind} [ {start}, %{before} ], [ {last}, %{loop} ]"
             for kind, name, start, last in values
@@ -447,7 +521,7 @@ class Tile:
         """sums += A(rows, k) * B(k, columns), in the inner order of the config. ``more``: another step of the
         same A and B follows. ``last``: a block ends here."""
         reg_a, reg_b = self.c["reg_a"], self.c["reg_b"]
-        if self.early and self.c["inner"] == "column" and reg_a >= len(rows):
+        if self.reads_ahead(rows):
             self.step_ahead(rows, size, a, b, k, sums, more, last)
             return
         row_chunks = [range(i, min(i + reg_a, len(rows))) for i in range(0, len(rows), reg_a)]
@@ -488,28 +562,40 @@ class Tile:
         """``step`` with A held: while some columns are multiplied, the next ones of B are read, and at the
         end of the step A and the first ones of the next."""
         every = range(len(rows))
-        part = AHEAD // self.at.unit
-        chunks = [range(first, min(first + part, size)) for first in range(0, size, part)]
-
-        def vectors(step: int) -> dict[int, tuple[str, str]]:
-            return {i: self.a_vector(a, rows[i], step) for i in every}
-
-        def values(step: int, columns: range) -> dict[int, dict[int, tuple[str, ...]]]:
-            return {j: self.b_values(b, step, j, rows, every) for j in columns}
-
-        held, streamed = self.next or (vectors(k), values(k, chunks[0]))
+        now = self.next or self.first(rows, size, a, b, k)
         self.next = None
+        chunks, streamed = self.chunks(size), now.b
         for number, columns in enumerate(chunks):
-            following = values(k, chunks[number + 1]) if number + 1 < len(chunks) else {}
+            following = self.values(rows, now.start, chunks[number + 1]) if number + 1 < len(chunks) else {}
             if more and not following:
-                self.next = vectors(k + 1), values(k + 1, chunks[0])
+                self.next = self.first(rows, size, a, b, k + 1)
             for j in columns:
                 # What is multiplied waits for what is read ahead, not for its coming.
                 ready = {w: tuple(self.ir.settled(v, w) for v in vs) for w, vs in streamed[j].items()}
                 for i in every:
-                    self.multiply(rows, i, j, held[i], ready, sums)
+                    self.multiply(rows, i, j, now.a[i], ready, sums)
             self.settle(rows, columns, sums, last)
             streamed = following
+
+    def reads_ahead(self, rows: list[Piece]) -> bool:
+        """Whether operands are read while those before them are multiplied."""
+        return self.early and self.c["inner"] == "column" and self.c["reg_a"] >= len(rows)
+
+    def chunks(self, size: int) -> list[range]:
+        """The columns of a tile, as many as are read at once."""
+        part = AHEAD // self.at.unit
+        return [range(first, min(first + part, size)) for first in range(0, size, part)]
+
+    def first(self, rows: list[Piece], size: int, a: str, b: str, k: int) -> Operands:
+        """What a step of ``step_ahead`` begins with."""
+        # Steps begin at addresses of their own, so that all of them share the distances between columns.
+        start = self.ir.anchored(self.of_b(b, k * self.at.b_row))
+        held = {i: self.a_vector(a, piece, k) for i, piece in enumerate(rows)}
+        return Operands(held, self.values(rows, start, self.chunks(size)[0]), start)
+
+    def values(self, rows: list[Piece], start: str, columns: range) -> dict[int, dict[int, tuple[str, ...]]]:
+        """Some values of B of the step that begins there."""
+        return {j: self.b_values(start, 0, j, rows, range(len(rows))) for j in columns}
 
     def settle(self, rows: list[Piece], columns: range, sums: list[str | None], last: bool) -> None:
         """The sums of some columns are computed before anything is read for others (``Ir.settled``)."""
@@ -542,6 +628,8 @@ class Tile:
         widths = dict.fromkeys(rows[i].width for i in which)
         if self.stored:
             return dict(ir.copies_stored(address, widths))
+        if self.twice:
+            return {w: (ir.copied(address, w),) for w in widths}
         if self.fcmla:
             return {w: (ir.pair(address, w),) for w in widths}
         parts = [address] + ([self.of_b(address, 1)] if self.complex else [])
@@ -585,7 +673,7 @@ class Tile:
         addresses = [ir.at(c, rows[i].start + j * self.at.c_col) for j, i in places]
         results = []
         # Where rows are in one vector each, what is done is written before more of C is read.
-        apart = ir.loose and self.c["tail"] != "overlap"
+        apart = ir.loose and self.c["tail"] not in MOVED
         for place, ((_, i), address) in enumerate(zip(places, addresses, strict=True)):
             piece = rows[i]
             old = ir.load_free(address, piece) if self.p.beta != "0" else None

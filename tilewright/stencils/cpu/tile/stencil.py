@@ -30,8 +30,9 @@ from tilewright.stencils.cpu.answers import CpuStencil, of_configs, written
 from tilewright.stencils.cpu.bits import by_bits
 from tilewright.stencils.cpu.common import from_memory, memory_rules, slow_type, staged_rules
 from tilewright.stencils.cpu.ir import ENTRY, Piece, by_length, staged_or_not, stream_or_not
+from tilewright.stencils.cpu.power import copy_slots, doubles, is_power
 from tilewright.stencils.cpu.sets import complex_slots, multiplies_stored
-from tilewright.stencils.cpu.tile.codegen import AHEAD, Tile, pieces, split
+from tilewright.stencils.cpu.tile.codegen import AHEAD, MOVED, Tile, pieces, split
 from tilewright.stencils.protocol import CostModel
 
 LIMIT = 64
@@ -43,6 +44,11 @@ SPREAD = Param("spread", (0, 1), absent=0)
 WIDEN = Param("widen", ("load", "product"), absent="load")
 """Whether numbers of 16 bits are widened as they are read, or by the instructions that multiply them. A
 transposed A is turned in the type of registers, and so widened before."""
+
+
+COPIES = Param("copies", ("register", "memory"), absent="register")
+"""Where values of B are copied to all lanes: by an instruction after the load, or by the load, from a buffer
+that has each of them twice."""
 
 
 EARLY = 3
@@ -71,6 +77,10 @@ CONSTANTS = 14
 """Registers of the constants that a float16 is widened and rounded with by integers (``bits``)."""
 
 
+DOUBLING = 0.375
+"""Cycles in which a value of B is written twice, by LLVM's model of POWER8."""
+
+
 @lru_cache(maxsize=1024)
 def row_tiles(rows: int, width: int, tail: str, blk_m: int) -> tuple[tuple[Piece, ...], ...]:
     """The vectors of a column, tile by tile."""
@@ -87,20 +97,24 @@ def cost(problem: Problem, device: Device, config: Config) -> float:
     A step of a tile of v vectors by c columns issues v*c multiply-adds, each worth the vector's width
     in units of ``unit_bits``, and v loads and c broadcasts on two ports; fewer than 8 running
     sums wait for the latency. Predicates of SVE cost nothing, but a value of B is copied for each width of
-    vectors by itself.
+    vectors by itself, as it is on POWER, where a copy may take the place of a multiply-add.
     """
     p = problem
     predicates = "sve" in device.supports
+    apart = predicates or is_power(device)
+    memory = config.get("copies", "register") == "memory"
+    slots = 0 if memory else copy_slots(p.dtype, device)
     complex_ = p.dtype.is_complex
     rows = p.m * (2 if complex_ else 1)
     width = config["vector_bits"] // p.dtype.sum_bits
     unit = unit_bits(device) // p.dtype.sum_bits
-    total = 0.0
+    total = DOUBLING * p.k * p.n if memory and p.stride_b != 0 else 0.0
     for tile in row_tiles(rows, width, config["tail"], config["blk_m"]):
         size = len(tile)
         for columns, times in Counter(split(p.n, config["blk_n"])).items():
             work = sum(max(1, piece.width // unit) for piece in tile) * columns / 2
-            copies = len({piece.width for piece in tile}) if predicates else 1
+            copies = len({piece.width for piece in tile}) if apart else 1
+            work += slots * columns / 2
             loads = sum(max(1, piece.width // unit) for piece in tile) / 2 + copies * columns / 2
             if complex_:
                 fused = config["cmul"] == "fcmla"
@@ -214,6 +228,11 @@ class Columns:
         """Real numbers of a column that fill no vector."""
         return self.rows % self.lanes(vector_bits)
 
+    def moved(self, vector_bits: int, tail: str) -> int:
+        """Lanes of the vector that is moved up over rows already covered, for the ways of ``MOVED``."""
+        rest = self.rest(vector_bits)
+        return self.lanes(vector_bits) if tail == "whole" else 1 << (rest - 1).bit_length()
+
     def count(self, vector_bits: int, tail: str) -> int:
         """Vectors of a column, of whatever width ``tail`` makes the last ones."""
         return len(pieces(self.rows, self.lanes(vector_bits), tail))
@@ -234,7 +253,7 @@ def _params(x: Columns, device: Device) -> tuple[Param, ...]:
     ways = ("split", "rotate", "fcmla") if "fcma" in device.supports else ("split", "rotate")
     return (
         Param("vector_bits", x.bits),
-        Param("tail", ("mask", "narrow", "binary", "overlap")),
+        Param("tail", ("mask", "narrow", "binary", "overlap", *(("whole",) if is_power(device) else ()))),
         Param("store", ("plain", "stream", "staged")),
         Param("cmul", ways if p.dtype.is_complex else ("none",)),
         Param("blk_m", tuple(range(1, min(x.vectors(x.bits[-1]), 8) + 1))),
@@ -249,6 +268,7 @@ def _params(x: Columns, device: Device) -> tuple[Param, ...]:
         Param("level", (1, 2)),
         SPREAD,
         *((WIDEN,) if multiplies_stored(p.dtype, device) and not p.transposed_a else ()),
+        *((COPIES,) if doubles(p.dtype, device) else ()),
     )
 
 
@@ -287,8 +307,17 @@ def _of_vectors(x: Columns, device: Device) -> Iterator[Rule]:
         "overlap-has-room",
         "hard",
         "a vector moved up must not start before the column",
-        lambda vector_bits, tail: tail != "overlap" or 1 << (x.rest(vector_bits) - 1).bit_length() <= x.rows,
+        lambda vector_bits, tail: tail not in MOVED or x.moved(vector_bits, tail) <= x.rows,
     )
+    if is_power(device):
+        yield Rule(
+            "whole-is-wider",
+            "hard",
+            "a full vector moved up is another name of the narrowest one where that is full",
+            lambda vector_bits, tail: (
+                tail != "whole" or x.moved(vector_bits, "overlap") < x.lanes(vector_bits)
+            ),
+        )
     yield Rule(
         "masks",
         "queryable",
@@ -336,7 +365,7 @@ def _of_tiles(x: Columns) -> Iterator[Rule]:
         "hard",
         "rows covered twice must be read before either is written",
         lambda blk_m, vector_bits, tail: (
-            tail != "overlap" or p.beta == "0" or blk_m == x.count(vector_bits, tail)
+            tail not in MOVED or p.beta == "0" or blk_m == x.count(vector_bits, tail)
         ),
     )
     yield Rule(
@@ -542,6 +571,7 @@ class TileStencil(CpuStencil):
         kept = registers > 16
 
         widen = {"widen": "product"} if "widen" in params else {}
+        places = [{"copies": place} for place in params["copies"]] if "copies" in params else [{}]
 
         def fits(shape: Mapping[str, Any]) -> bool:
             return live(problem, shape, kept, early) <= room
@@ -556,10 +586,10 @@ class TileStencil(CpuStencil):
                 tails = ("mask",)
             if problem.dtype.letter == "b" and registers > 32:
                 # Rounded all at once, as rows that are written twice allow, results took more than POWER has.
-                tails = tuple(tail for tail in tails if tail != "overlap")
-            shapes = product(tails, ways, params["blk_m"])
-            for tail, cmul, blk_m in shapes:
-                shape = {"vector_bits": bits, "tail": tail, "cmul": cmul, "blk_m": blk_m, **widen}
+                tails = tuple(tail for tail in tails if tail not in MOVED)
+            shapes = product(tails, ways, params["blk_m"], places)
+            for tail, cmul, blk_m, place in shapes:
+                shape = {"vector_bits": bits, "tail": tail, "cmul": cmul, "blk_m": blk_m, **widen, **place}
                 # Of the widths that the registers allow, the two largest are worth a look.
                 allowed = (w for w in reversed(widths) if fits({**shape, "blk_n": w, "blk_k": least}))
                 for blk_n in islice(allowed, 2):
@@ -578,6 +608,7 @@ class TileStencil(CpuStencil):
                 "cmul": ways[-1],
                 "blk_m": 1,
                 **widen,
+                **places[0],
             }
             small = (self._config(problem, {**narrow, "tail": tail}, 1, deep) for tail in params["tail"])
             best = next(config for config in small if not hardware.why(config))
@@ -603,7 +634,7 @@ class TileStencil(CpuStencil):
                 "prefetch": 0,
                 "level": 1,
                 "spread": 0,
-                **({"widen": shape["widen"]} if "widen" in shape else {}),
+                **{name: shape[name] for name in ("widen", "copies") if name in shape},
             }
         )
 
