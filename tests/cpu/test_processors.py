@@ -15,14 +15,14 @@ from tilewright.catalog import STENCILS
 from tilewright.export import processors
 from tilewright.model import DTYPES, Problem
 from tilewright.planning import dispatch
-from tilewright.targets.cpu import listing, llvm, riscv
+from tilewright.targets.cpu import arm, listing, llvm, riscv
 from tilewright.targets.cpu.isa import best_isa
 
 pytestmark = pytest.mark.cpu
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 PROCESSORS = (
-    *("cortex-a57", "apple-m1", "neoverse-v1", "neoverse-v2", "neoverse-n2", "a64fx"),
+    *("cortex-a57", "apple-m1", "neoverse-v1", "neoverse-v2", "neoverse-n2", "a64fx", "apple-m4"),
     *("pwr8", "pwr9", "pwr10", "sifive-x280", "sifive-p670", "spacemit-x60"),
 )
 
@@ -43,7 +43,7 @@ def test_defaults_do_not_spill(name: str) -> None:
     served = 0
     for letter in DTYPES:
         for problem in defaults(letter, name):
-            for stencil in ("outer", "lanes", "tile", "compact"):
+            for stencil in ("outer", "sme", "lanes", "tile", "compact"):
                 if STENCILS[stencil].accepts(problem, device) is None:
                     config = STENCILS[stencil].default(problem, device)
                     facts = llvm.facts(STENCILS[stencil].source(problem, config, device), device)
@@ -149,12 +149,23 @@ def test_what_is_a_spill(arch: str, lines: list[str], found: tuple[int, int]) ->
         # Longer vectors than the table has, and a process without them.
         ({"neon", "sve", "complxnum"}, 1024, "neon_fcma"),
         ({"neon", "sve"}, 0, "neon"),
+        ({"neon", "complxnum", "sme", "sme-f64f64"}, 0, "sme512"),
+        ({"neon", "complxnum", "sme", "sme-f64f64", "sve"}, 128, "sme512"),
+        ({"neon", "complxnum", "sme", "sme-f64f64", "sve"}, 256, "sve256"),
+        # Outer products of float32 alone.
+        ({"neon", "complxnum", "sme"}, 0, "neon_fcma"),
     ],
 )
 def test_rows_of_scalable_vectors_go_by_their_length(features: set[str], bits: int, found: str) -> None:
-    isa = best_isa("aarch64", features, bits)
+    isa = best_isa("aarch64", features, bits, 512)
     assert isa is not None
     assert isa.name == found
+
+
+def test_rows_of_streaming_mode_go_by_its_length() -> None:
+    isa = best_isa("aarch64", {"neon", "complxnum", "sme", "sme-f64f64"}, 0, 256)
+    assert isa is not None
+    assert isa.name == "neon_fcma"
 
 
 @pytest.mark.parametrize(
@@ -216,6 +227,7 @@ def test_they_run_under_qemu(isa: str, tmp_path: Path) -> None:
     ("isa", "asked"),
     [
         ("mma", {"d:5x7x9": "nn", "s:9x6x5": "tt", "b:9x5x7": "nn", "h:5x5x3": "tt"}),
+        ("sme512", {"s:17x9x5": "nn", "d:9x7x18": "tn", "s:5x19x7": "tt", "d:11x17x6": "nt"}),
         ("rvv128", {"d:5x3x4": "tn"}),
         ("rvv256", {"c:5x3x4": "nc"}),
         ("rvv512", {"b:5x3x4": "tn"}),
@@ -253,6 +265,21 @@ def test_extensions_of_risc_v(text: str, bits: int, found: set[str]) -> None:
     assert found <= extensions
     assert ("v" in extensions) == ("v" in found)
     assert f"zvl{2 * bits or 128}b" not in extensions
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (
+            "processor\t: 0\nFeatures\t: fp asimd fcma sme smef64f64 smei16i64\n",
+            {"complxnum", "sme", "sme-f64f64"},
+        ),
+        ("Features\t: fp asimd smefa64\n", set[str]()),
+        ("no such line\n", set[str]()),
+    ],
+)
+def test_extensions_of_arm(text: str, found: set[str]) -> None:
+    assert arm.extensions(text) == found
 
 
 def test_sets_of_risc_v_go_by_length() -> None:
