@@ -227,7 +227,7 @@ def test_they_run_under_qemu(isa: str, tmp_path: Path) -> None:
     ("isa", "asked"),
     [
         ("mma", {"d:5x7x9": "nn", "s:9x6x5": "tt", "b:9x5x7": "nn", "h:5x5x3": "tt"}),
-        ("sme512", {"s:17x9x5": "nn", "d:9x7x18": "tn", "s:5x19x7": "tt", "d:11x17x6": "nt"}),
+        ("sme512", {"s:17x9x5": "nn", "d:9x7x18": "tn", "s:5x19x7": "tt", "h:9x17x6": "nt", "b:6x9x7": "nn"}),
         ("rvv128", {"d:5x3x4": "tn"}),
         ("rvv256", {"c:5x3x4": "nc"}),
         ("rvv512", {"b:5x3x4": "tn"}),

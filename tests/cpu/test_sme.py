@@ -11,7 +11,7 @@ import pytest
 from bench import cross, foreign, spills
 from bench.exported import TOOLS, called
 from tilewright.catalog import STENCILS
-from tilewright.model import DTYPES, Problem
+from tilewright.model import DTYPES, Config, Problem
 from tilewright.planning import dispatch
 from tilewright.targets.cpu import llvm
 
@@ -90,7 +90,9 @@ int main(int count, char **words)
 """
 
 
-@pytest.mark.parametrize(("letter", "trans"), [("s", "nn"), ("d", "tt"), ("s", "tn"), ("d", "nt")])
+@pytest.mark.parametrize(
+    ("letter", "trans"), [("s", "nn"), ("d", "tt"), ("s", "tn"), ("d", "nt"), ("h", "tn"), ("b", "nn")]
+)
 def test_it_is_chosen_where_it_takes_fewer_instructions(letter: str, trans: str) -> None:
     device = spills.processor("apple-m4")
     problem = Problem(DTYPES[letter], 19, 17, 13, *trans, alpha="any", beta="any", batch=2)
@@ -101,6 +103,28 @@ def test_it_is_chosen_where_it_takes_fewer_instructions(letter: str, trans: str)
     facts = llvm.facts(SME.source(problem, plan.config, device), device)
     assert facts["spills"] == 0
     assert facts["fma"] == facts["fma_expected"] > 0
+
+
+@pytest.mark.parametrize("letter", "sdhb")
+def test_both_ways_between_tiles_and_memory(letter: str, tmp_path: Path) -> None:
+    """The cases that the tuner checks kernels with, one tile at a time and all of them, in loops and not."""
+    there = foreign.device("sme512")
+    problem = Problem(DTYPES[letter], 18, 35, 21, "t", "n", alpha="any", beta="1", batch=2)
+    configs = (
+        {"blk_m": 1, "blk_n": 1, "blk_k": 4, "via": "vector"},
+        {"blk_m": 2, "blk_n": 1, "blk_k": 21, "via": "slice"},
+        {"blk_m": 1, "blk_n": 3, "blk_k": 2, "via": "vector"},
+    )
+    kernels = [foreign.Asked(problem.with_(beta=beta), "sme", Config(c)) for c in configs for beta in "01"]
+    if not shutil.which("qemu-aarch64"):
+        pytest.skip("qemu-aarch64 missing")
+    code, said = foreign.built(kernels, there, tmp_path)
+    if code == cross.SKIPPED:
+        pytest.skip(said)
+    assert (code, said) == (0, "")
+    run = ["qemu-aarch64", "-cpu", cross.PROCESSORS["sme512"][0]]
+    code, said = foreign.judged(kernels, run, tmp_path)
+    assert code == 0, said
 
 
 def test_it_leaves_what_it_does_not_serve() -> None:
@@ -115,7 +139,7 @@ def test_it_leaves_what_it_does_not_serve() -> None:
 
 
 @pytest.mark.parametrize("trans", ["nn", "tn", "nt", "tt"])
-@pytest.mark.parametrize("letter", "sd")
+@pytest.mark.parametrize("letter", "sdhb")
 def test_nothing_is_left_to_link(letter: str, trans: str) -> None:
     """LLVM has calls to save tiles, and to say how long vectors are. Nothing of the mode is within
     the loop over the batch, and nothing there is of NEON, which the mode lacks."""

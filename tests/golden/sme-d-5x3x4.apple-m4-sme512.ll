@@ -63,27 +63,27 @@ batch30:
   %v41 = add i32 %v26, 1
   call void @llvm.aarch64.sme.st1d.vert(<vscale x 2 x i1> %v24, ptr %v40, i32 0, i32 %v41)
   call void @llvm.aarch64.sme.zero(i32 1)
-  %v42 = call <vscale x 2 x double> @llvm.aarch64.sve.ld1.nxv2f64(<vscale x 2 x i1> %v23, ptr %batch30.a)
-  %v43 = call <vscale x 2 x double> @llvm.aarch64.sve.ld1.nxv2f64(<vscale x 2 x i1> %v24, ptr %v1)
+  %v42 = call <vscale x 2 x double> @llvm.masked.load.nxv2f64.p0(ptr %batch30.a, i32 8, <vscale x 2 x i1> %v23, <vscale x 2 x double> zeroinitializer)
+  %v43 = call <vscale x 2 x double> @llvm.masked.load.nxv2f64.p0(ptr %v1, i32 8, <vscale x 2 x i1> %v24, <vscale x 2 x double> zeroinitializer)
   call void @llvm.aarch64.sme.mopa.nxv2f64(i32 0, <vscale x 2 x i1> %v24, <vscale x 2 x i1> %v24, <vscale x 2 x double> %v43, <vscale x 2 x double> %v42)
   call void asm sideeffect "", "~{memory}"()
   %v44 = getelementptr double, ptr %batch30.a, i64 5
-  %v45 = getelementptr double, ptr %v1, i64 8
-  %v46 = call <vscale x 2 x double> @llvm.aarch64.sve.ld1.nxv2f64(<vscale x 2 x i1> %v23, ptr %v44)
-  %v47 = call <vscale x 2 x double> @llvm.aarch64.sve.ld1.nxv2f64(<vscale x 2 x i1> %v24, ptr %v45)
-  call void @llvm.aarch64.sme.mopa.nxv2f64(i32 0, <vscale x 2 x i1> %v24, <vscale x 2 x i1> %v24, <vscale x 2 x double> %v47, <vscale x 2 x double> %v46)
+  %v45 = call <vscale x 2 x double> @llvm.masked.load.nxv2f64.p0(ptr %v44, i32 8, <vscale x 2 x i1> %v23, <vscale x 2 x double> zeroinitializer)
+  %v46 = getelementptr double, ptr %v1, i64 8
+  %v47 = call <vscale x 2 x double> @llvm.masked.load.nxv2f64.p0(ptr %v46, i32 8, <vscale x 2 x i1> %v24, <vscale x 2 x double> zeroinitializer)
+  call void @llvm.aarch64.sme.mopa.nxv2f64(i32 0, <vscale x 2 x i1> %v24, <vscale x 2 x i1> %v24, <vscale x 2 x double> %v47, <vscale x 2 x double> %v45)
   call void asm sideeffect "", "~{memory}"()
   %v48 = getelementptr double, ptr %batch30.a, i64 10
-  %v49 = getelementptr double, ptr %v1, i64 16
-  %v50 = call <vscale x 2 x double> @llvm.aarch64.sve.ld1.nxv2f64(<vscale x 2 x i1> %v23, ptr %v48)
-  %v51 = call <vscale x 2 x double> @llvm.aarch64.sve.ld1.nxv2f64(<vscale x 2 x i1> %v24, ptr %v49)
-  call void @llvm.aarch64.sme.mopa.nxv2f64(i32 0, <vscale x 2 x i1> %v24, <vscale x 2 x i1> %v24, <vscale x 2 x double> %v51, <vscale x 2 x double> %v50)
+  %v49 = call <vscale x 2 x double> @llvm.masked.load.nxv2f64.p0(ptr %v48, i32 8, <vscale x 2 x i1> %v23, <vscale x 2 x double> zeroinitializer)
+  %v50 = getelementptr double, ptr %v1, i64 16
+  %v51 = call <vscale x 2 x double> @llvm.masked.load.nxv2f64.p0(ptr %v50, i32 8, <vscale x 2 x i1> %v24, <vscale x 2 x double> zeroinitializer)
+  call void @llvm.aarch64.sme.mopa.nxv2f64(i32 0, <vscale x 2 x i1> %v24, <vscale x 2 x i1> %v24, <vscale x 2 x double> %v51, <vscale x 2 x double> %v49)
   call void asm sideeffect "", "~{memory}"()
   %v52 = getelementptr double, ptr %batch30.a, i64 15
-  %v53 = getelementptr double, ptr %v1, i64 24
-  %v54 = call <vscale x 2 x double> @llvm.aarch64.sve.ld1.nxv2f64(<vscale x 2 x i1> %v23, ptr %v52)
-  %v55 = call <vscale x 2 x double> @llvm.aarch64.sve.ld1.nxv2f64(<vscale x 2 x i1> %v24, ptr %v53)
-  call void @llvm.aarch64.sme.mopa.nxv2f64(i32 0, <vscale x 2 x i1> %v24, <vscale x 2 x i1> %v24, <vscale x 2 x double> %v55, <vscale x 2 x double> %v54)
+  %v53 = call <vscale x 2 x double> @llvm.masked.load.nxv2f64.p0(ptr %v52, i32 8, <vscale x 2 x i1> %v23, <vscale x 2 x double> zeroinitializer)
+  %v54 = getelementptr double, ptr %v1, i64 24
+  %v55 = call <vscale x 2 x double> @llvm.masked.load.nxv2f64.p0(ptr %v54, i32 8, <vscale x 2 x i1> %v24, <vscale x 2 x double> zeroinitializer)
+  call void @llvm.aarch64.sme.mopa.nxv2f64(i32 0, <vscale x 2 x i1> %v24, <vscale x 2 x i1> %v24, <vscale x 2 x double> %v55, <vscale x 2 x double> %v53)
   call void asm sideeffect "", "~{memory}"()
   call void @llvm.aarch64.sme.st1d.horiz(<vscale x 2 x i1> %v23, ptr %batch30.c, i32 0, i32 %v25)
   %v56 = getelementptr double, ptr %batch30.c, i64 5
@@ -105,7 +105,7 @@ done32:
   ret void
 }
 
-declare <vscale x 2 x double> @llvm.aarch64.sve.ld1.nxv2f64(<vscale x 2 x i1>, ptr)
+declare <vscale x 2 x double> @llvm.masked.load.nxv2f64.p0(ptr, i32, <vscale x 2 x i1>, <vscale x 2 x double>)
 declare <vscale x 2 x i1> @llvm.aarch64.sve.ptrue.nxv2i1(i32 immarg)
 declare i64 @llvm.aarch64.sme.get.tpidr2()
 declare void @llvm.aarch64.sme.ld1d.horiz(<vscale x 2 x i1>, ptr, i32 immarg, i32)

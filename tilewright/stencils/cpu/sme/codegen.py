@@ -27,13 +27,14 @@ class Streaming(Ir):
     """A function in streaming mode, with tiles of its own.
 
     Any vector is a scalable one of ``lanes`` reals, and what is read or written in part has a predicate.
+    Numbers of 16 bits are read into lanes of 32, and written from there.
     LLVM enters the mode where the function begins and leaves it where it ends, and saves for the caller what
     that makes of the registers of numbers (d8 to d15). ``nounwind`` is more than a promise: for tables of
     unwinding LLVM would call a function that says how long vectors are, and no such function is linked.
     """
 
     def __init__(self, dtype: DType, streaming_bits: int):
-        super().__init__(dtype, "w")
+        super().__init__(dtype, "w", shifts=True)
         times, self.per = streaming_bits // 128, 128 // self.bits
         self.lanes, self.tiles = streaming_bits // self.bits, self.bits // 8
         self.attributes = f'"aarch64_pstate_sm_body" nounwind vscale_range({times},{times}) '
@@ -134,9 +135,16 @@ class Streaming(Ir):
         place = f"ptr {address}, i32 {tile}, {self.slice(number)}"
         self.do(f"call void {name}({self.predicates[active]}, {place})")
 
-    def column(self, tile: int, number: int) -> str:
-        """A horizontal slice of a tile as a vector."""
-        name = f"@llvm.aarch64.sme.read.horiz.{self.suffix}"
+    def put(self, value: str, tile: int, number: int) -> None:
+        """A vector into a horizontal slice of a tile."""
+        name = f"@llvm.aarch64.sme.write.horiz.{self.suffix}"
+        self.declared.add(f"declare void {name}(i32 immarg, i32, {self.truth}, {self.vector})")
+        given = f"{self.slice(number)}, {self.predicates[self.lanes]}, {self.vector} {value}"
+        self.do(f"call void {name}(i32 {tile}, {given})")
+
+    def taken(self, way: str, tile: int, number: int) -> str:
+        """A slice of a tile as a vector: ``horiz`` or ``vert``."""
+        name = f"@llvm.aarch64.sme.read.{way}.{self.suffix}"
         self.declared.add(f"declare {self.vector} {name}({self.vector}, {self.truth}, i32 immarg, i32)")
         given = f"{self.predicates[self.lanes]}, i32 {tile}, {self.slice(number)}"
         return self.let(f"call {self.vector} {name}({self.vector} poison, {given})")
@@ -145,18 +153,30 @@ class Streaming(Ir):
     def vec(self, width: int) -> str:
         return self.real if width == 1 else self.vector
 
+    def _stored(self, width: int) -> str:
+        return self.stored if width == 1 else f"<vscale x {self.per} x {self.stored}>"
+
+    def _integers(self, bits: int, width: int) -> str:
+        return super()._integers(bits, 1) if width == 1 else f"<vscale x {self.per} x i{bits}>"
+
+    def _each(self, number: int, width: int) -> str:
+        return super()._each(number, 1) if width == 1 else f"splat (i32 {number})"
+
     def _read(self, address: str, piece: Piece, real: str, suffix: str) -> str:
         if piece.width == 1:
             return super()._read(address, piece, real, suffix)
-        name = f"@llvm.aarch64.sve.ld1.{self.suffix}"
-        self.declared.add(f"declare {self.vector} {name}({self.truth}, ptr)")
-        return self.let(f"call {self.vector} {name}({self.predicates[piece.active]}, ptr {address})")
+        kind, name = f"<vscale x {self.per} x {real}>", f"@llvm.masked.load.nxv{self.per}{suffix}.p0"
+        self.declared.add(f"declare {kind} {name}(ptr, i32, {self.truth}, {kind})")
+        place = f"ptr {address}, i32 {self._bytes(real)}"
+        return self.let(
+            f"call {kind} {name}({place}, {self.predicates[piece.active]}, {kind} zeroinitializer)"
+        )
 
     def _write(self, value: str, address: str, piece: Piece, real: str, suffix: str, stream: bool) -> None:
-        name = f"@llvm.aarch64.sve.st1.{self.suffix}"
-        self.declared.add(f"declare void {name}({self.vector}, {self.truth}, ptr)")
-        given = f"{self.vector} {value}, {self.predicates[piece.active]}, ptr {address}"
-        self.do(f"call void {name}({given})")
+        kind, name = f"<vscale x {self.per} x {real}>", f"@llvm.masked.store.nxv{self.per}{suffix}.p0"
+        self.declared.add(f"declare void {name}({kind}, ptr, i32, {self.truth})")
+        place = f"ptr {address}, i32 {self._bytes(real)}"
+        self.do(f"call void {name}({kind} {value}, {place}, {self.predicates[piece.active]})")
 
     def splat(self, scalar: str, width: int) -> str:
         if width == 1:
@@ -178,7 +198,7 @@ class Streaming(Ir):
 class Side:
     """One operand as outer products take it: for each of ``k`` steps vectors of ``lanes`` rows of A, or of
     columns of B, ``rows`` in all. ``ld``: from one of its columns in memory to the next. ``along``: whether
-    elements follow one another along k, so that it goes through a buffer."""
+    elements follow one another along k, so that it goes through a buffer, of the type of sums."""
 
     rows: int
     k: int
@@ -212,34 +232,43 @@ class Side:
         """Lanes of the last vector that is read, along k where it goes through a buffer."""
         return self.k % self.lanes or self.lanes if self.along else self.there(self.vectors - 1)
 
-    def turn(self, ir: Streaming, source: str, buffer: str) -> None:
+    def turn(self, ir: Streaming, source: str, buffer: str, via: bool) -> None:
         """Write the vectors of all steps to a buffer, one after the other: squares are read into the
-        horizontal slices of a tile, and written from its vertical ones. What a square lacks of rows are
-        lanes of which nothing comes to C."""
+        horizontal slices of a tile, and written from its vertical ones; ``via`` vector registers, or straight
+        where nothing has to be widened. What a square lacks of rows are lanes of which nothing comes to C."""
 
         def squares(source: str, buffer: str, steps: int) -> None:
             for vector in range(self.vectors):
                 tile, first = vector % ir.tiles, vector * self.lanes
                 for row in range(self.there(vector)):
-                    ir.move("ld1 horiz", tile, row, ir.at(source, (first + row) * self.ld), steps)
+                    address = ir.at(source, (first + row) * self.ld)
+                    if ir.stored == ir.real and not via:
+                        ir.move("ld1 horiz", tile, row, address, steps)
+                    else:
+                        ir.put(ir.load(address, Piece(0, self.lanes, steps)), tile, row)
                 for step in range(steps):
-                    address = ir.at(buffer, step * self.step + first)
-                    ir.move("st1 vert", tile, step, address, self.lanes)
+                    address = ir.at(buffer, step * self.step + first, held=True)
+                    if not via:
+                        ir.move("st1 vert", tile, step, address, self.lanes)
+                        continue
+                    full = Piece(0, self.lanes, self.lanes)
+                    ir.store(ir.taken("vert", tile, step), address, full, held=True)
 
         whole, rest = divmod(self.k, self.lanes)
 
         def turn(at: str) -> None:
-            squares(ir.at(source, at), ir.at(buffer, ir.let(f"mul i64 {at}, {self.step}")), self.lanes)
+            moved = ir.let(f"mul i64 {at}, {self.step}")
+            squares(ir.at(source, at), ir.at(buffer, moved, held=True), self.lanes)
 
         if whole > LONG:
             loop(ir, "0", str(whole * self.lanes), self.lanes, turn)
         else:
             for number in range(whole):
                 first = number * self.lanes
-                squares(ir.at(source, first), ir.at(buffer, first * self.step), self.lanes)
+                squares(ir.at(source, first), ir.at(buffer, first * self.step, held=True), self.lanes)
         if rest:
             first = whole * self.lanes
-            squares(ir.at(source, first), ir.at(buffer, first * self.step), rest)
+            squares(ir.at(source, first), ir.at(buffer, first * self.step, held=True), rest)
 
 
 class Products:
@@ -249,7 +278,7 @@ class Products:
         self.p, self.c = problem, config
         self.ir = Streaming(problem.dtype, streaming_bits)
         self.a, self.b = Side.both(problem, self.ir.lanes)
-        self.scalars = Scalars(None, None)
+        self.scalars, self.via = Scalars(None, None), config["via"] == "vector"
 
     def function(self) -> Ir:
         """The buffers, and the loop over the batch. What the batch shares is turned once."""
@@ -264,12 +293,12 @@ class Products:
         self.scalars = load_scalars(ir, p)
         for side, base, stride in sides:
             if side.along and stride == 0:
-                side.turn(ir, base, buffers[base])
+                side.turn(ir, base, buffers[base], self.via)
 
         def body(a: str, b: str, c: str) -> None:
             for (side, base, stride), here in zip(sides, (a, b), strict=True):
                 if side.along and stride != 0:
-                    side.turn(ir, here, buffers[base])
+                    side.turn(ir, here, buffers[base], self.via)
             self.matrix(buffers.get("%A", a), buffers.get("%B", b), c)
 
         batch_loop(ir, ("%A", "%B", "%C"), strides(ir, p), "%count", body)
@@ -283,8 +312,10 @@ class Products:
             row = 0
             for height in split(self.a.vectors, self.c["blk_m"]):
                 here = ir.at(c, column * lanes * (self.p.ldc or 0) + row * lanes)
+                at_a = ir.at(a, row * lanes, held=self.a.along)
+                at_b = ir.at(b, column * lanes, held=self.b.along)
                 ir.zero(height * width)
-                self.sums(row, height, column, width, ir.at(a, row * lanes), ir.at(b, column * lanes))
+                self.sums(row, height, column, width, at_a, at_b)
                 self.update(row, height, column, width, here)
                 row += height
             column += width
@@ -296,33 +327,33 @@ class Products:
 
         def steps(a: str, b: str, count: int) -> None:
             for step in range(count):
-                here = ir.at(a, step * self.a.step), ir.at(b, step * self.b.step)
-                left = [self.vector(self.a, row, at, here[0]) for at in range(height)]
-                right = [self.vector(self.b, column, at, here[1]) for at in range(width)]
+                left = [self.vector(self.a, row, at, a, step) for at in range(height)]
+                right = [self.vector(self.b, column, at, b, step) for at in range(width)]
                 for tile in range(height * width):
                     ir.outer(tile, right[tile // height], left[tile % height])
                 ir.keep_order()
 
         def turn(at: str) -> None:
-            moved = (ir.let(f"mul i64 {at}, {side.step}") for side in (self.a, self.b))
-            steps(*(ir.at(base, by) for base, by in zip((a, b), moved, strict=True)), blk_k)
+            moved = [ir.let(f"mul i64 {at}, {side.step}") for side in (self.a, self.b)]
+            steps(ir.at(a, moved[0], self.a.along), ir.at(b, moved[1], self.b.along), blk_k)
 
         if whole:
             loop(ir, "0", str(whole), blk_k, turn)
-        steps(ir.at(a, whole * self.a.step), ir.at(b, whole * self.b.step), k - whole)
+            a, b = ir.at(a, whole * self.a.step, self.a.along), ir.at(b, whole * self.b.step, self.b.along)
+        steps(a, b, k - whole)
 
-    def vector(self, side: Side, first: int, number: int, address: str) -> str:
-        """A vector of an operand, ``number`` after the one of the address, which is its ``first``: all of a
-        buffer, and else those of its rows that there are."""
-        lanes = side.lanes
-        active = lanes if side.along else side.there(first + number)
-        return self.ir.load(self.ir.at(address, number * lanes), Piece(0, lanes, active), held=True)
+    def vector(self, side: Side, first: int, number: int, base: str, step: int) -> str:
+        """A vector of an operand so many steps after the address of its vector ``first``, and ``number``
+        vectors: all of a buffer, and else those of its rows that there are."""
+        address = self.ir.at(base, step * side.step + number * side.lanes, side.along)
+        active = side.lanes if side.along else side.there(first + number)
+        return self.ir.load(address, Piece(0, side.lanes, active), held=side.along)
 
     def update(self, row: int, height: int, column: int, width: int, c: str) -> None:
         """C = alpha * sums + beta * C, one tile after another, column by column. Sums that are results as
         they are need no vector register on their way."""
         ir, p, lanes = self.ir, self.p, self.ir.lanes
-        plain = p.alpha == "1" and p.beta == "0"
+        plain = p.alpha == "1" and p.beta == "0" and ir.stored == ir.real and not self.via
         for tile in range(height * width):
             block, vector = divmod(tile, height)
             piece = Piece(0, lanes, self.a.there(row + vector))
@@ -331,7 +362,7 @@ class Products:
                 if plain:
                     ir.move("st1 horiz", tile, number, address, piece.active)
                     continue
-                value = ir.column(tile, number)
+                value = ir.taken("horiz", tile, number)
                 old = ir.load(address, piece) if p.beta != "0" else None
                 ir.store(finish(ir, p, self.scalars, value, old, lanes), address, piece)
             ir.keep_order()

@@ -8,15 +8,18 @@
 
 There are four tiles of float32, eight of float64, and C is covered by ``blk_m`` by ``blk_n`` of them at a
 time; the sum over k runs in turns of ``blk_k``. What does not lie along the rows of A, or along the columns
-of B, is turned into a buffer on the stack first: a tile is written by rows and read by columns. The mode is
-entered once a call.
+of B, is turned into a buffer on the stack first: a tile is written by rows and read by columns. Between tiles
+and memory numbers go straight, or through vector registers (``via``). The mode is entered once a call.
+
+Numbers of 16 bits are widened as they are read, multiplied as float32 and rounded once. The outer products of
+pairs of them are not used: those of bfloat16 make zeros of subnormal numbers and round otherwise.
 
 "Arm Architecture Reference Manual for A-profile architecture" (DDI 0487), chapter B1.4, has the mode and the
 tiles. Rounding is that of a fused multiply-add each.
 
-Requires: float32 or float64, a processor that supports ``sme`` and whose vectors in streaming mode are as
-long as the instruction set says, and so many rows and columns that it takes fewer instructions than ``tile``;
-sizes up to 64.
+Requires: real types, a processor that supports ``sme`` and whose vectors in streaming mode are as long as the
+instruction set says, and so many rows and columns that it takes fewer instructions than ``tile``; sizes up to
+64.
 """
 
 from __future__ import annotations
@@ -31,33 +34,43 @@ from tilewright.stencils.cpu.tile.codegen import split
 from tilewright.stencils.protocol import CostModel, Stencil
 
 LIMIT = 64
-LETTERS = ("s", "d")
+LETTERS = ("s", "d", "h", "b")
 MARGIN = 4
 """Instructions of loops and addresses that it has more of than vectors: of small products they count."""
 TILE = 4
 """Vectors and columns of a tile of the ``tile`` stencil on such a processor."""
+ROUNDED = {"h": 1, "b": 8}
+"""Instructions that round a vector of sums to 16 bits."""
 
 
 def sides(p: Problem, device: Device) -> tuple[Side, Side]:
     """A and B as vectors of a device in streaming mode."""
-    return Side.both(p, device["streaming_bits"] // p.dtype.real_bits)
+    return Side.both(p, device["streaming_bits"] // p.dtype.sum_bits)
 
 
-def packing(side: Side) -> int:
+def packing(side: Side, short: bool) -> int:
     """Instructions that turn an operand into its buffer: rows are read and steps are written, each with an
-    address."""
-    return 2 * (side.rows * -(-side.k // side.lanes) + side.k * side.vectors) if side.along else 0
+    address; ``short`` numbers are widened on the way."""
+    if not side.along:
+        return 0
+    return (2 + 2 * short) * side.rows * -(-side.k // side.lanes) + 2 * side.k * side.vectors
 
 
 def instructions(p: Problem, device: Device, config: Config) -> int:
     """Instructions of a product, with addresses, and without the loop over the batch."""
     a, b = sides(p, device)
     strips, rows = len(split(b.vectors, config["blk_n"])), len(split(a.vectors, config["blk_m"]))
-    loads = 2 * (a.vectors * strips + b.vectors * rows)
+    short, via = p.dtype.letter in ROUNDED, config["via"] == "vector"
+    loads = (2 + (short and not a.along)) * a.vectors * strips + (
+        2 + (short and not b.along)
+    ) * b.vectors * rows
     turns = p.k // config["blk_k"] if config["blk_k"] < p.k else 0
     loop = strips * rows * (1 + 4 * turns)
-    update = a.vectors * p.n * (2 + 3 * (p.beta != "0") + (p.alpha == "any"))
-    return p.k * (a.vectors * b.vectors + loads) + loop + update + packing(a) + packing(b)
+    more = (3 + short) * (p.beta != "0") + (p.alpha == "any") + ROUNDED.get(p.dtype.letter, 0)
+    update = a.vectors * p.n * (2 + more + (short or via))
+    moved = sum(each.k * each.vectors + each.rows for each in (a, b) if each.along) if via else 0
+    turned = packing(a, short) + packing(b, short) + moved
+    return p.k * (a.vectors * b.vectors + loads) + loop + update + turned
 
 
 def instructions_of_tile(p: Problem) -> int:
@@ -65,9 +78,12 @@ def instructions_of_tile(p: Problem) -> int:
     lanes = 128 // p.dtype.sum_bits
     vectors = -(-p.m // lanes)
     reads = vectors * -(-p.n // TILE) + p.n * -(-vectors // TILE)
-    update = vectors * p.n * (1 + 2 * (p.beta != "0") + (p.alpha == "any"))
+    short = p.dtype.letter in ROUNDED
+    more = (2 + short) * (p.beta != "0") + (p.alpha == "any") + ROUNDED.get(p.dtype.letter, 0)
     turned = vectors * p.k * (2 + lanes // 2) if p.transposed_a else 0
-    return p.k * (vectors * p.n + reads) + update + turned
+    # Numbers of 16 bits are widened as they are read, those of B before.
+    widened = short * (vectors * p.k + 3 * p.k * p.n // lanes)
+    return p.k * (vectors * p.n + reads) + vectors * p.n * (1 + more) + turned + widened
 
 
 class SmeStencil(Stencil):
@@ -92,12 +108,13 @@ class SmeStencil(Stencil):
         return None
 
     def space(self, problem: Problem, device: Device) -> Space:
-        p, tiles = problem, problem.dtype.real_bits // 8
+        p, tiles = problem, problem.dtype.sum_bits // 8
         a, b = sides(p, device)
         params = (
             Param("blk_m", tuple(range(1, min(a.vectors, tiles) + 1))),
             Param("blk_n", tuple(range(1, min(b.vectors, tiles) + 1))),
             Param("blk_k", tuple(dict.fromkeys((*(each for each in (1, 2, 4, 8, 16) if each < p.k), p.k)))),
+            Param("via", ("slice", "vector")),
         )
         rules = (
             Rule(
@@ -130,11 +147,11 @@ class SmeStencil(Stencil):
         return Space(params, rules)
 
     def default(self, problem: Problem, device: Device) -> Config:
-        p, tiles = problem, problem.dtype.real_bits // 8
+        p, tiles = problem, problem.dtype.sum_bits // 8
         a, b = sides(p, device)
         blk_k = next(each for each in (p.k, 8, 4, 2, 1) if each <= 16 and (each == p.k or 2 * each <= p.k))
         found = [
-            Config({"blk_m": rows, "blk_n": columns, "blk_k": blk_k})
+            Config({"blk_m": rows, "blk_n": columns, "blk_k": blk_k, "via": "slice"})
             for rows in sorted({split(a.vectors, most)[0] for most in range(1, tiles + 1)})
             for columns in sorted({split(b.vectors, most)[0] for most in range(1, tiles + 1)})
             if rows * columns <= tiles
