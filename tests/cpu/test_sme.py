@@ -105,6 +105,13 @@ def test_it_is_chosen_where_it_takes_fewer_instructions(letter: str, trans: str)
     assert facts["fma"] == facts["fma_expected"] > 0
 
 
+@pytest.mark.parametrize(("batch", "chosen"), [(2, "lanes"), (200, "sme")])
+def test_a_few_small_products_do_not_enter_the_mode(batch: int, chosen: str) -> None:
+    problem = Problem(DTYPES["d"], 4, 4, 4, batch=batch)
+    plan = dispatch.plan(problem, spills.processor("apple-m4"), cores=1, vendor=False)
+    assert plan.stencil == chosen
+
+
 @pytest.mark.parametrize("letter", "sdhb")
 def test_both_ways_between_tiles_and_memory(letter: str, tmp_path: Path) -> None:
     """The cases that the tuner checks kernels with, one tile at a time and all of them, in loops and not."""
