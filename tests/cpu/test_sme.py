@@ -145,8 +145,7 @@ def test_it_leaves_what_it_does_not_serve() -> None:
         )
 
 
-@pytest.mark.parametrize("trans", ["nn", "tn", "nt", "tt"])
-@pytest.mark.parametrize("letter", "sdhb")
+@pytest.mark.parametrize(("letter", "trans"), [("s", "nn"), ("d", "tt"), ("h", "tn"), ("b", "nt")])
 def test_nothing_is_left_to_link(letter: str, trans: str) -> None:
     """LLVM has calls to save tiles, and to say how long vectors are. Nothing of the mode is within
     the loop over the batch, and nothing there is of NEON, which the mode lacks."""
