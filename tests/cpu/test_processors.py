@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -138,7 +139,9 @@ def test_the_program_is_as_it_was(name: str, spelling: str, request: pytest.Fixt
 def test_what_is_a_spill(arch: str, lines: list[str], found: tuple[int, int]) -> None:
     text = "\n".join(["\t.cfi_startproc", *(f"\t{line} Folded Spill" for line in lines), "\tret"])
     assert listing.spills(text, arch) == found
-    assert listing.spills(text + "\n" + text, arch) == tuple(2 * each for each in found)
+    # Functions without tables of unwinding have another mark.
+    for one in (text, text.replace("\t.cfi_startproc", "f:  // -- Begin function f")):
+        assert listing.spills(one + "\n" + one, arch) == tuple(2 * each for each in found)
 
 
 @pytest.mark.parametrize(
@@ -280,6 +283,21 @@ def test_extensions_of_risc_v(text: str, bits: int, found: set[str]) -> None:
 )
 def test_extensions_of_arm(text: str, found: set[str]) -> None:
     assert arm.extensions(text) == found
+
+
+@pytest.mark.parametrize(("said", "bits"), [(0x20040, 512), (16, 128), (-22, 0)])
+def test_lengths_of_arm(said: int, bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside the length an answer has flags; a processor without such vectors answers with an error."""
+    asked: list[int] = []
+
+    def prctl(question: int, *_: int) -> int:
+        asked.append(question)
+        return said
+
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.setattr("ctypes.CDLL", lambda _: SimpleNamespace(prctl=prctl))
+    assert (arm.vector_bits(), arm.streaming_bits()) == (bits, bits)
+    assert asked == [51, 64]
 
 
 def test_sets_of_risc_v_go_by_length() -> None:
