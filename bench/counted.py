@@ -28,7 +28,13 @@ from tilewright.model import Config, Device, Problem
 from tilewright.targets.cpu import cycles, llvm, named, trace
 
 PROBLEMS = "d:3 d:8 d:13 s:8 s:17 z:5 c:8 d:nt:24x7x30"
-PROCESSORS = {"cortex-a57": "cortex-a57", "neoverse-v2-neon": "max", "pwr8": "power8", "pwr10-vsx": "power10"}
+PROCESSORS = {
+    "cortex-a57": "cortex-a57",
+    "neoverse-v2-neon": "max",
+    "apple-m4": "max,sme-default-vector-length=64",
+    "pwr8": "power8",
+    "pwr10-vsx": "power10",
+}
 """LLVM's names of processors and those under which QEMU runs their code."""
 PROGRAM = """
 #include <stdlib.h>

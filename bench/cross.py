@@ -37,6 +37,11 @@ PROCESSORS = {
     # Vectors of one length, whatever the longest is, and those of a processor that has up to 512 bits.
     "sve128": ("max,sve-default-vector-length=16",),
     "sve256": ("max,sve-default-vector-length=32", "a64fx,sve-default-vector-length=32"),
+    # Without what streaming mode leaves to a processor to have: most of NEON.
+    "sme512": (
+        "max,sme_fa64=off,sme-default-vector-length=64",
+        "max,sme-default-vector-length=64",
+    ),
     "sve512": ("max,sve-default-vector-length=64", "a64fx"),
     "mma": ("power10",),
     "vsx": ("power8", "power9", "power10"),

@@ -98,6 +98,8 @@ def device(name: str) -> Device:
     isa: Isa = next(each for each in ISAS if each.name == name)
     limits = {"vector_bits": isa.vector_bits, "vector_registers": isa.vector_registers, "prefetch": 0}
     limits |= {"masks": int(isa.masks), "cores": 8, "l1d": 32 << 10, "l2": 1 << 20, "l3": 32 << 20}
+    if isa.streaming_bits:
+        limits["streaming_bits"] = isa.streaming_bits
     features = f"{isa.arch}/{isa.baseline}"
     return Device("cpu", name, f"any-{name}", limits, features, supports=supported(set(isa.needs)))
 

@@ -64,6 +64,7 @@ class Table(MutableMapping[str, T]):
 STENCILS: Table[Stencil] = Table(
     {
         "outer": Row("cpu", "tilewright.stencils.cpu.outer.stencil:OuterStencil"),
+        "sme": Row("cpu", "tilewright.stencils.cpu.sme.stencil:SmeStencil"),
         "lanes": Row("cpu", "tilewright.stencils.cpu.lanes.stencil:LanesStencil"),
         "tile": Row("cpu", "tilewright.stencils.cpu.tile.stencil:TileStencil"),
         "blocked": Row("cpu", "tilewright.stencils.cpu.blocked.stencil:BlockedStencil"),

@@ -259,7 +259,7 @@ MISTAKES = [
     (("explain", "d:8..2"), "problem='d:8..2'"),
     (("explain",), "'problem'"),
     (("explain", "d:8x8x8", "--beta", "2"), "beta='2'"),
-    (("space", "d:8x8x8", "--stencil", "none"), "stencil='none'; accepted: outer, lanes, tile"),
+    (("space", "d:8x8x8", "--stencil", "none"), "stencil='none'; accepted: outer, sme, lanes, tile"),
     (("space", "d:8x8x8", "--rules", "some"), "rules='some'; accepted: all, hardware"),
     (("space", "d:8x8x8", "--why", "nonsense"), "'nonsense'"),
     (("space", "d:8x8x8", "--why", "colour=3"), "colour"),

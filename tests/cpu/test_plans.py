@@ -97,7 +97,7 @@ def test_a_config_can_be_forced() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"stencil": "none"}, "stencil='none'; accepted: outer, lanes, tile"),
+        ({"stencil": "none"}, "stencil='none'; accepted: outer, sme, lanes, tile"),
         ({"stencil": "tile", "config": {"colour": 3}}, "config names 'colour'; accepted: vector_bits"),
         ({"stencil": "tile", "config": {"blk_n": 0}}, "config says blk_n=0; accepted: 1, 2"),
         ({"stencil": "tile", "config": {"vector_bits": 333}}, "vector_bits=333"),

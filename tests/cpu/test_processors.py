@@ -7,6 +7,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,14 +20,14 @@ from tilewright.planning import dispatch
 from tilewright.space import HARDWARE
 from tilewright.stencils.cpu.ir import Piece
 from tilewright.stencils.cpu.tile.codegen import pieces
-from tilewright.targets.cpu import listing, llvm, riscv, trace
+from tilewright.targets.cpu import arm, listing, llvm, riscv, trace
 from tilewright.targets.cpu.isa import best_isa
 
 pytestmark = pytest.mark.cpu
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 PROCESSORS = (
-    *("cortex-a57", "apple-m1", "neoverse-v1", "neoverse-v2", "neoverse-n2", "a64fx"),
+    *("cortex-a57", "apple-m1", "neoverse-v1", "neoverse-v2", "neoverse-n2", "a64fx", "apple-m4"),
     *("pwr8", "pwr9", "pwr10", "sifive-x280", "sifive-p670", "spacemit-x60"),
 )
 
@@ -47,7 +48,7 @@ def test_defaults_do_not_spill(name: str) -> None:
     served = 0
     for letter in DTYPES:
         for problem in defaults(letter, name):
-            for stencil in ("outer", "lanes", "tile", "compact"):
+            for stencil in ("outer", "sme", "lanes", "tile", "compact"):
                 if STENCILS[stencil].accepts(problem, device) is None:
                     config = STENCILS[stencil].default(problem, device)
                     facts = llvm.facts(STENCILS[stencil].source(problem, config, device), device)
@@ -180,7 +181,9 @@ def test_the_program_is_as_it_was(name: str, spelling: str, request: pytest.Fixt
 def test_what_is_a_spill(arch: str, lines: list[str], found: tuple[int, int]) -> None:
     text = "\n".join(["\t.cfi_startproc", *(f"\t{line} Folded Spill" for line in lines), "\tret"])
     assert listing.spills(text, arch) == found
-    assert listing.spills(text + "\n" + text, arch) == tuple(2 * each for each in found)
+    # Functions without tables of unwinding have another mark.
+    for one in (text, text.replace("\t.cfi_startproc", "f:  // -- Begin function f")):
+        assert listing.spills(one + "\n" + one, arch) == tuple(2 * each for each in found)
 
 
 @pytest.mark.parametrize(
@@ -191,12 +194,23 @@ def test_what_is_a_spill(arch: str, lines: list[str], found: tuple[int, int]) ->
         # Longer vectors than the table has, and a process without them.
         ({"neon", "sve", "complxnum"}, 1024, "neon_fcma"),
         ({"neon", "sve"}, 0, "neon"),
+        ({"neon", "complxnum", "sme", "sme-f64f64"}, 0, "sme512"),
+        ({"neon", "complxnum", "sme", "sme-f64f64", "sve"}, 128, "sme512"),
+        ({"neon", "complxnum", "sme", "sme-f64f64", "sve"}, 256, "sve256"),
+        # Outer products of float32 alone.
+        ({"neon", "complxnum", "sme"}, 0, "neon_fcma"),
     ],
 )
 def test_rows_of_scalable_vectors_go_by_their_length(features: set[str], bits: int, found: str) -> None:
-    isa = best_isa("aarch64", features, bits)
+    isa = best_isa("aarch64", features, bits, 512)
     assert isa is not None
     assert isa.name == found
+
+
+def test_rows_of_streaming_mode_go_by_its_length() -> None:
+    isa = best_isa("aarch64", {"neon", "complxnum", "sme", "sme-f64f64"}, 0, 256)
+    assert isa is not None
+    assert isa.name == "neon_fcma"
 
 
 @pytest.mark.parametrize(
@@ -258,6 +272,7 @@ def test_they_run_under_qemu(isa: str, tmp_path: Path) -> None:
     ("isa", "asked"),
     [
         ("mma", {"d:5x7x9": "nn", "s:9x6x5": "tt", "b:9x5x7": "nn", "h:5x5x3": "tt"}),
+        ("sme512", {"s:17x9x5": "nn", "d:9x7x18": "tn", "s:5x19x7": "tt", "h:9x17x6": "nt", "b:6x9x7": "nn"}),
         ("rvv128", {"d:5x3x4": "tn"}),
         ("rvv256", {"c:5x3x4": "nc"}),
         ("rvv512", {"b:5x3x4": "tn"}),
@@ -295,6 +310,36 @@ def test_extensions_of_risc_v(text: str, bits: int, found: set[str]) -> None:
     assert found <= extensions
     assert ("v" in extensions) == ("v" in found)
     assert f"zvl{2 * bits or 128}b" not in extensions
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (
+            "processor\t: 0\nFeatures\t: fp asimd fcma sme smef64f64 smei16i64\n",
+            {"complxnum", "sme", "sme-f64f64"},
+        ),
+        ("Features\t: fp asimd smefa64\n", set[str]()),
+        ("no such line\n", set[str]()),
+    ],
+)
+def test_extensions_of_arm(text: str, found: set[str]) -> None:
+    assert arm.extensions(text) == found
+
+
+@pytest.mark.parametrize(("said", "bits"), [(0x20040, 512), (16, 128), (-22, 0)])
+def test_lengths_of_arm(said: int, bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside the length an answer has flags; a processor without such vectors answers with an error."""
+    asked: list[int] = []
+
+    def prctl(question: int, *_: int) -> int:
+        asked.append(question)
+        return said
+
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.setattr("ctypes.CDLL", lambda _: SimpleNamespace(prctl=prctl))
+    assert (arm.vector_bits(), arm.streaming_bits()) == (bits, bits)
+    assert asked == [51, 64]
 
 
 def test_sets_of_risc_v_go_by_length() -> None:

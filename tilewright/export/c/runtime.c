@@ -9,8 +9,14 @@
 #ifndef PR_SVE_GET_VL
 #define PR_SVE_GET_VL 51
 #endif
+#ifndef PR_SME_GET_VL
+#define PR_SME_GET_VL 64
+#endif
 #ifndef HWCAP_FCMA
 #define HWCAP_FCMA (1 << 14)
+#endif
+#ifndef HWCAP2_SME_F64F64
+#define HWCAP2_SME_F64F64 (1UL << 25)
 #endif
 #endif
 
@@ -131,6 +137,16 @@ int tw_vector_bytes(void)
 #if defined(__aarch64__) && defined(__linux__)
     int said = prctl(PR_SVE_GET_VL); /* negative without SVE; the lower half is the length */
     return said > 0 ? said & 0xffff : 0;
+#else
+    return 0;
+#endif
+}
+
+int tw_streaming_bytes(void)
+{
+#if defined(__aarch64__) && defined(__linux__)
+    int said = prctl(PR_SME_GET_VL); /* negative without SME; the lower half is the length */
+    return said > 0 && (getauxval(AT_HWCAP2) & HWCAP2_SME_F64F64) ? said & 0xffff : 0;
 #else
     return 0;
 #endif

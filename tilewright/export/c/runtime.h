@@ -45,6 +45,10 @@ TW_HIDDEN int tw_read_scalars(const tw_problem *problem, const void *alpha, cons
 /* How long this process's scalable vectors are in bytes; 0 where there are none. */
 TW_HIDDEN int tw_vector_bytes(void);
 
+/* How long this process's vectors are in the streaming mode of SME, in bytes; 0 where there is none, or where
+   its outer products are none of doubles. */
+TW_HIDDEN int tw_streaming_bytes(void);
+
 /* Whether an ARM processor has complex multiply-adds, FCMLA. */
 TW_HIDDEN int tw_has_fcma(void);
 

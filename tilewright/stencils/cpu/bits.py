@@ -104,9 +104,6 @@ class BitsIr(Ir):
     def _whole(self, width: int) -> str:
         return "i32" if width == 1 else f"<{width} x i32>"
 
-    def _each(self, number: int, width: int) -> str:
-        return str(number) if width == 1 else "<" + ", ".join([f"i32 {number}"] * width) + ">"
-
     def _do(self, name: str, x: str, number: int, width: int) -> str:
         """An instruction with a vector and a number."""
         return self.let(f"{name} {self._whole(width)} {x}, {self._each(number, width)}")

@@ -285,6 +285,14 @@ class Ir:
         """The type of ``width`` reals in memory."""
         return self.stored if width == 1 else f"<{width} x {self.stored}>"
 
+    def _integers(self, bits: int, width: int) -> str:
+        """The type of as many whole numbers."""
+        return f"i{bits}" if width == 1 else f"<{width} x i{bits}>"
+
+    def _each(self, number: int, width: int) -> str:
+        """A constant of 32 bits in every lane."""
+        return str(number) if width == 1 else "<" + ", ".join([f"i32 {number}"] * width) + ">"
+
     @property
     def _suffix(self) -> str:
         """What names of functions say for the type in memory."""
@@ -295,10 +303,9 @@ class Ir:
         if self.stored == self.real:
             return value
         if self.stored == "i16":
-            whole = "i32" if width == 1 else f"<{width} x i32>"
-            places = "16" if width == 1 else f"<{', '.join(['i32 16'] * width)}>"
+            whole = self._integers(32, width)
             wide = self.let(f"zext {self._stored(width)} {value} to {whole}")
-            wide = self.let(f"shl {whole} {wide}, {places}")
+            wide = self.let(f"shl {whole} {wide}, {self._each(16, width)}")
             return self.let(f"bitcast {whole} {wide} to {self.vec(width)}")
         return self.let(f"fpext {self._stored(width)} {value} to {self.vec(width)}")
 
@@ -312,10 +319,10 @@ class Ir:
             return value
         if not self.brain or self.converts:
             return self.let(f"fptrunc {self.vec(width)} {value} to {self._stored(width)}")
-        whole, part = ("i32", "i16") if width == 1 else (f"<{width} x i32>", f"<{width} x i16>")
+        whole, part, bits = (self._integers(each, width) for each in (32, 16, 1))
 
         def each(number: int) -> str:
-            return str(number) if width == 1 else "<" + ", ".join([f"i32 {number}"] * width) + ">"
+            return self._each(number, width)
 
         raw = self.let(f"bitcast {self.vec(width)} {value} to {whole}")
         last = self.let(f"and {whole} {self.let(f'lshr {whole} {raw}, {each(16)}')}, {each(1)}")
@@ -323,7 +330,6 @@ class Ir:
         # What is no number stays none: a carry out of its digits could make an infinity of it.
         quiet = self.let(f"or {whole} {raw}, {each(1 << 22)}")
         none = self.let(f"fcmp uno {self.vec(width)} {value}, {value}")
-        bits = "i1" if width == 1 else f"<{width} x i1>"
         chosen = self.let(f"select {bits} {none}, {whole} {quiet}, {whole} {half}")
         top = self.let(f"trunc {whole} {self.let(f'lshr {whole} {chosen}, {each(16)}')} to {part}")
         return top if self.stored == "i16" else self.let(f"bitcast {part} {top} to {self._stored(width)}")

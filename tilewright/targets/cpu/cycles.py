@@ -158,7 +158,10 @@ def counts(lines: Iterable[str], device: Device) -> Counts:
 
 
 def multiplies(line: str, device: Device) -> int:
-    """How many vector multiply-adds an instruction is, or multiplications that begin a sum: 0 for others."""
+    """How many vector multiply-adds an instruction is, or multiplications that begin a sum: 0 for others.
+
+    An outer product in ARM's streaming mode counts as one, whatever its tile holds: no model has it.
+    """
     word = line.split(None, 1)[0]
     starts = next(isa.fma_text for isa in ISAS if isa.arch == device.features.partition("/")[0])
     if not word.startswith((*starts, *_FIRST)):

@@ -21,7 +21,8 @@ class Isa:
 
     ``extras`` are features that kernels use where a processor has them. ``scalable``: vectors are as long as
     a processor makes them, and code is for those of ``vector_bits`` alone. ``complex_slots``: multiply-adds
-    in whose time a complex one is done.
+    in whose time a complex one is done. ``streaming_bits``: how long vectors are in the mode of a processor's
+    unit for outer products, where code is for that length; 0 where there is none.
     """
 
     name: str
@@ -37,21 +38,38 @@ class Isa:
     extras: tuple[str, ...] = ()
     scalable: bool = False
     complex_slots: int = 1
+    streaming_bits: int = 0
 
     @property
     def limits(self) -> dict[str, int]:
         """What ``Device.limits`` says of a processor's instructions."""
         slots = {"complex_slots": self.complex_slots} if self.complex_slots > 1 else {}
+        streaming = {"streaming_bits": self.streaming_bits} if self.streaming_bits else {}
         return {
             "vector_bits": self.vector_bits,
             "vector_registers": self.vector_registers,
             "masks": int(self.masks),
             **slots,
+            **streaming,
         }
 
 
-_ARM_FMA = ("fmla", "fmad", "fcmla", "bfmla")
+_ARM_FMA = ("fmla", "fmad", "fcmla", "bfmla", "fmopa")
 _AVX2 = ("avx2", "bmi", "bmi2", "fma", "popcnt")
+
+
+def _sve(bits: int, slots: int) -> Isa:
+    """SVE with vectors of so many bits."""
+    return Isa(
+        *(f"sve{bits}", "aarch64", ("neon", "sve"), bits, 32, True, _ARM_FMA),
+        baseline="generic +neon,+sve",
+        extras=("sve2", "bf16"),
+        found=f"tw_vector_bytes() == {bits // 8}",
+        scalable=True,
+        complex_slots=slots,
+    )
+
+
 ISAS = (
     Isa(
         *("avx512", "x86_64", ("avx512f", "avx512vl", "avx512dq", "fma"), 512, 32, True, ("vfmadd",)),
@@ -64,18 +82,16 @@ ISAS = (
         baseline="x86-64-v3 -f16c,-lzcnt,-movbe",
         asked=_AVX2,
     ),
-    *(
-        Isa(
-            *(f"sve{bits}", "aarch64", ("neon", "sve"), bits, 32, True, _ARM_FMA),
-            baseline="generic +neon,+sve",
-            extras=("sve2", "bf16"),
-            found=f"tw_vector_bytes() == {bits // 8}",
-            scalable=True,
-            complex_slots=slots,
-        )
-        # Vectors of 512 bits are the A64FX's, which does a complex multiply-add in three parts.
-        for bits, slots in ((512, 3), (256, 1), (128, 1))
+    # Vectors of 512 bits are the A64FX's, which does a complex multiply-add in three parts.
+    *(_sve(bits, slots) for bits, slots in ((512, 3), (256, 1))),
+    # Beside vectors of NEON those of the unit for outer products: where there is no SVE it alone has any.
+    Isa(
+        *("sme512", "aarch64", ("neon", "complxnum", "sme", "sme-f64f64"), 128, 32, False, _ARM_FMA),
+        baseline="generic +neon,+complxnum,+sme,+sme-f64f64",
+        found="tw_streaming_bytes() == 64 && tw_has_fcma()",
+        streaming_bits=512,
     ),
+    _sve(128, 1),
     Isa(
         *("neon_fcma", "aarch64", ("neon", "complxnum"), 128, 32, False, _ARM_FMA),
         baseline="generic +neon,+complxnum",
@@ -119,9 +135,10 @@ ISAS = (
 )
 
 
-def best_isa(arch: str, features: set[str], vector_bits: int = 0) -> Isa | None:
+def best_isa(arch: str, features: set[str], vector_bits: int = 0, streaming_bits: int = 0) -> Isa | None:
     """The widest instruction set that a machine has; None when the table knows none of it. ``vector_bits``:
-    how long this process's scalable vectors are, 0 where there are none."""
+    how long this process's scalable vectors are, 0 where there are none, ``streaming_bits`` those of its unit
+    for outer products."""
     return next(
         (
             isa
@@ -129,6 +146,7 @@ def best_isa(arch: str, features: set[str], vector_bits: int = 0) -> Isa | None:
             if isa.arch == arch
             and features.issuperset(isa.needs)
             and (not isa.scalable or isa.vector_bits == vector_bits)
+            and isa.streaming_bits in (0, streaming_bits)
         ),
         None,
     )
@@ -224,6 +242,7 @@ FEATURES = {
     # Complex multiply-adds: an extension of NEON, part of SVE.
     "fcma": ("complxnum", "sve"),
     "mma": ("mma",),
+    "sme": ("sme",),
 }
 """What a processor may support beside its vectors, each with LLVM's names for it, one to an architecture
 (``Device.supports``)."""

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+_BEGUN = re.compile(r"\t\.cfi_startproc|-- Begin function")
+"""Where a function begins: those without tables of unwinding have the second alone."""
 _SPILL = re.compile(r"(#|//).*\bSpill\b")
 _X86_VECTOR = re.compile(r"%[xyz]mm")
 _ARM_REGISTER = re.compile(r"\b([bhsdqvzxw])(\d+)\b")
@@ -40,7 +42,7 @@ def spills(text: str, arch: str) -> tuple[int, int]:
     ``arch``: as instruction sets name it. A number kept in a vector register counts as a vector.
     """
     found = [0, 0]
-    for function in text.split("\t.cfi_startproc"):
+    for function in _BEGUN.split(text):
         unsaved = set(_PRESERVED[arch])
         for line in function.splitlines():
             if not _SPILL.search(line):

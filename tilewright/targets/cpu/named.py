@@ -37,6 +37,7 @@ CORES = {
     "neoverse-v2": Core("Arm Neoverse V2", ("sve128", "neon"), (64, 2048, 32768), ("bf16", "sve2")),
     "a64fx": Core("Fujitsu A64FX", ("sve512", "neon"), (64, 8192, 8192)),
     "apple-m1": Core("Apple M1", ("neon_fcma", "neon"), (128, 12288, 12288)),
+    "apple-m4": Core("Apple M4", ("sme512", "neon_fcma", "neon"), (128, 16384, 16384)),
     "pwr8": Core("IBM POWER8", ("vsx",), (64, 512, 8192)),
     "pwr9": Core("IBM POWER9", ("vsx",), (32, 512, 10240)),
     "pwr10": Core("IBM POWER10", ("mma", "vsx"), (32, 2048, 8192)),
@@ -53,8 +54,8 @@ CORES = {
     "skylake-avx512": Core("Intel Skylake", ("avx512",), (32, 1024, 32768)),
     "haswell": Core("Intel Haswell", ("avx2",), (32, 256, 25600)),
 }
-"""The cores that are known by LLVM's names of them. It has a scheduling model of each but the Apple M1, for
-which an older core's stands in."""
+"""The cores that are known by LLVM's names of them. It has a scheduling model of each but Apple's, for
+which an older core's stands in, without outer products."""
 
 
 def _device(name: str, core: Core, isa: Isa) -> Device:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import os
 import platform
 import re
-import sys
 from pathlib import Path
 
 import llvmlite.binding as llvm
 
 from tilewright.errors import DeviceError
 from tilewright.model import Device
-from tilewright.targets.cpu import permission, riscv
+from tilewright.targets.cpu import arm, permission, riscv
 from tilewright.targets.cpu.isa import ASKED, ISAS, TILES, best_isa, family_limits, supported
 
 VECTORS = ("avx", "f16c", "fma", "bmi", "lzcnt", "movbe", "popcnt", "gfni", "vaes", "vpclmulqdq")
@@ -34,7 +32,11 @@ def probe() -> Device:
     if arch == "riscv64":
         features |= riscv.extensions(_cpuinfo(), 0)
         features |= riscv.extensions("", riscv.vector_bits() if "v" in features else 0)
-    isa = best_isa(arch, features, _scalable_bits(arch))
+    lengths = (0, 0)
+    if arch == "aarch64":
+        features |= arm.extensions(_cpuinfo())
+        lengths = (arm.vector_bits(), arm.streaming_bits())
+    isa = best_isa(arch, features, *lengths)
     if isa is None:
         raise DeviceError(
             f"this processor ({arch}) has none of the vector instruction sets "
@@ -52,15 +54,6 @@ def probe() -> Device:
     flags = ",".join([flags, *_hidden(arch)])
     key, compiled_for = f"{cpu}-{isa.name}", f"{arch}/{cpu} {flags}"
     return Device("cpu", _model_name(), key, limits, compiled_for, supports=supported(features))
-
-
-def _scalable_bits(arch: str) -> int:
-    """How long this process's SVE vectors are, as Linux says; 0 where there are none."""
-    if arch != "aarch64" or not sys.platform.startswith("linux"):
-        return 0
-    # PR_SVE_GET_VL: bytes in the lower half of the answer, and a negative one without SVE.
-    said = int(ctypes.CDLL(None).prctl(51, 0, 0, 0, 0))
-    return 8 * (said & 0xFFFF) if said > 0 else 0
 
 
 def _hidden(arch: str) -> list[str]:
