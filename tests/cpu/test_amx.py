@@ -18,9 +18,11 @@ from tilewright.catalog import STENCILS
 from tilewright.errors import CompileError, DeviceError
 from tilewright.model import DTYPES, Device, Problem
 from tilewright.planning import dispatch
+from tilewright.space import HARDWARE
 from tilewright.stencils.cpu.amx import codegen
 from tilewright.targets.cpu import listing, llvm, permission, processor
-from tilewright.targets.cpu.isa import ASKED, TILES, compiles_for
+from tilewright.targets.cpu.isa import ASKED, TILES, compiles_for, family_limits
+from tilewright.tuning.gemm.verify import Verifier
 
 pytestmark = pytest.mark.cpu
 
@@ -194,6 +196,42 @@ def test_the_program_is_as_it_was(stencil: str, request: pytest.FixtureRequest) 
     if request.config.getoption("--update-golden"):
         path.write_text(text)
     assert text == path.read_text(), f"{path.name} differs; if it should, run pytest --update-golden"
+
+
+@pytest.mark.skipif("avx512bf16" not in processor.probe().features, reason="no AVX512-BF16 here")
+@pytest.mark.parametrize("seed", range(24))
+def test_dots_are_right_on_this_processor(seed: int) -> None:
+    """Random sizes, layouts, scalars and configs, under every condition of the verifier."""
+    device, dots, draw = processor.probe(), STENCILS["dots"], random.Random(seed)
+    m, n, k = (draw.randint(1, draw.choice((7, 20, 64))) for _ in range(3))
+    problem = Problem(DTYPES["b"], m, n, k, draw.choice("nt"), draw.choice("nt"))
+    wider = {name: getattr(problem, name) + draw.choice((0, 0, 1, 5)) for name in ("lda", "ldb", "ldc")}
+    shared = dict.fromkeys(draw.choice(((), (), ("stride_a",), ("stride_b",))), 0)
+    problem = Problem(
+        DTYPES["b"], m, n, k, *problem.trans, **wider, **shared,
+        alpha=draw.choice(("1", "any")), beta=draw.choice(("0", "1", "any")), batch=5,
+    )  # fmt: skip
+    space = dots.space(problem, device)
+    configs = [config for config in space.only(HARDWARE) if config["prefetch"] == draw.choice((0, 1, 2, 4))]
+    for config in (dots.default(problem, device), *draw.sample(configs, min(2, len(configs)))):
+        kernel = llvm.load(llvm.compile(dots.source(problem, config, device), device))
+        call = llvm.PROTOTYPE(kernel.address)
+        verdict = Verifier(problem, seed).check(lambda made, call=call: call(*made.arguments))  # type: ignore[misc]
+        assert verdict.ok, f"{problem.key}, {config}: {verdict.why}"
+
+
+def test_pairs_are_the_default_where_they_are_fast() -> None:
+    """On a Zen 5, for products that are not tiny, and asked for early from memory; on an Intel never."""
+    fast = machine.device("znver5", ("avx512bf16",))
+    fast = dataclasses.replace(fast, limits={**fast.limits, **family_limits("znver5")})
+    slow = machine.device("sapphirerapids", ("avx512bf16",))
+    for spelling, runs in (("b:16x16x16@9", "dots"), ("b:4x4x4@9", "lanes"), ("b:1x40x40@9", "tile")):
+        (problem,) = Problem.parse(spelling)
+        assert dispatch.plan(problem, fast, vendor=False).stencil == runs
+        assert dispatch.plan(problem, slow, vendor=False).stencil != "dots"
+    (problem,) = Problem.parse("b:16x16x16")
+    assert STENCILS["dots"].default(problem.with_(batch=9), fast)["prefetch"] == 0
+    assert STENCILS["dots"].default(problem.with_(batch=fast["l3"]), fast)["prefetch"] == 4
 
 
 def test_they_run_in_bochs(tmp_path: Path) -> None:

@@ -279,9 +279,7 @@ def _patched() -> str:
     call."""
     words, stream = ctypes.sizeof(Configuration) // WORD, Configuration.stream.offset // WORD
     row = "".join(word(index, "%patch", f"patch.{name}", "i64") for index, name in enumerate(Word._fields))
-    given = "".join(
-        put(index, "%addresses", f"%{name}", f"given.{name}") for index, name in enumerate(GIVEN)
-    )
+    given = "".join(put(index, "%addresses", f"%{name}", f"given.{name}") for index, name in enumerate(GIVEN))
     return f"""
 define internal i32 @patched(ptr %context, i64 %a, i64 %b, i64 %out, i64 %stream, i64 %space, i64 %stamp) {{
 entry:

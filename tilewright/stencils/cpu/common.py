@@ -38,12 +38,18 @@ def memory_rules(problem: Problem, device: Device) -> tuple[Rule, ...]:
             "a streaming store throws out of the caches what would be read again",
             lambda store: store == "plain" or large,
         ),
-        Rule(
-            "prefetch-from-memory",
-            "soft",
-            "what lies in the caches is not worth a prefetch",
-            lambda prefetch: prefetch == 0 or large,
-        ),
+        prefetch_rule(p, device),
+    )
+
+
+def prefetch_rule(problem: Problem, device: Device) -> Rule:
+    """The rule that only batches from memory are asked for early."""
+    large = problem.footprint > device.knee()
+    return Rule(
+        "prefetch-from-memory",
+        "soft",
+        "what lies in the caches is not worth a prefetch",
+        lambda prefetch: prefetch == 0 or large,
     )
 
 
@@ -83,8 +89,15 @@ def from_memory(problem: Problem, device: Device, space: Space, config: Config) 
     if result > 2 * device["l2"] and streams:
         stores = next(param.values for param in space.params if param.name == "store")
         changes += [{"store": store} for store in ("staged", "stream") if store in stores]
-    chosen = _first(space, config, changes)
-    return _first(space, chosen, list(_prefetches(problem, device, space, chosen)))
+    return asked_early(problem, device, space, _first(space, config, changes))
+
+
+def asked_early(problem: Problem, device: Device, space: Space, config: Config) -> Config:
+    """The config for a batch that is larger than the caches, asking for operands as early as this device's
+    memory wants it, without another thought of how C is written."""
+    if problem.footprint <= device.knee():
+        return config
+    return _first(space, config, list(_prefetches(problem, device, space, config)))
 
 
 def _prefetches(

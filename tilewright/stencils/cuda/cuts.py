@@ -41,7 +41,7 @@ def rules(waves: Needed, slices: Needed) -> Iterator[Rule]:
         "queryable",
         "slices of tiles that are cut are fewer than 2^31",
         _of(
-            lambda cut, wave, count: cut_tiles(*wave, cut) * (count + cut) < 2**31,
+            lambda cut, wave, count: cut_tiles(wave[0], wave[1], cut) * (count + cut) < 2**31,
             waves,
             slices,
         ),
@@ -50,7 +50,7 @@ def rules(waves: Needed, slices: Needed) -> Iterator[Rule]:
         "cut-full",
         "soft",
         "tiles are cut where the last wave is not full",
-        _of(lambda cut, wave: (cut == 0) | (cut_tiles(*wave, cut) > 0), waves),
+        _of(lambda cut, wave: (cut == 0) | (cut_tiles(wave[0], wave[1], cut) > 0), waves),
     )
     yield Rule(
         "cut-idle",

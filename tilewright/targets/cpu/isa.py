@@ -161,7 +161,8 @@ class Family:
     asked for; 0 for any. ``runs``: whether kernels that read packed batches from end to end, several matrices
     in a vector, gain by it as others do. ``streams``: results that are larger than the caches had better go
     past them. ``fma_bits``: bits that a multiply-add unit takes at once; shorter vectors cost as much, longer
-    ones as many such pieces.
+    ones as many such pieces. ``pairs``: products of pairs of bfloat16 come as fast as multiply-adds of as
+    many bits.
     """
 
     name: str
@@ -171,6 +172,7 @@ class Family:
     runs: bool = True
     streams: bool = True
     fma_bits: int = 256
+    pairs: bool = False
 
     @property
     def memory(self) -> tuple[int, int, bool, bool]:
@@ -182,7 +184,7 @@ FAMILIES = (
     # On one core of a Zen 5, d, s, c and z from memory, n of 5 to 32: four products ahead ran 1 to 3 times
     # as fast as none, fewer were as good where four take more than 32 KB, and where several matrices share a
     # vector the processor did better alone (bench/results/znver5-avx512/stores.jsonl).
-    Family("Zen 5", ("znver5", "znver6"), 4, ahead=32 << 10, runs=False, fma_bits=512),
+    Family("Zen 5", ("znver5", "znver6"), 4, ahead=32 << 10, runs=False, fma_bits=512, pairs=True),
     # On Zen 4 no distance gained anything, from memory, at any size.
     Family("Zen", ("znver",), 0),
     # Ordinary stores with operands, C among them, asked for two products ahead were as fast as any other way
@@ -215,8 +217,9 @@ def family(cpu: str) -> Family | None:
 
 def family_limits(cpu: str) -> dict[str, int]:
     """What ``Device.limits`` says of a processor that LLVM calls ``cpu``, the fields of ``Family``:
-    ``prefetch``, ``prefetch_bytes`` (``ahead``), ``prefetch_runs`` (``runs``), ``streams`` and ``fma_bits``.
-    If the table lacks it nothing is asked for, large results are streamed, and units have 256 bits."""
+    ``prefetch``, ``prefetch_bytes`` (``ahead``), ``prefetch_runs`` (``runs``), ``streams``, ``fma_bits`` and
+    ``pairs``. Where the table lacks it nothing is asked for, large results are streamed, units have 256 bits,
+    and pairs of bfloat16 are slow."""
     found = family(cpu) or Family("", (), 0)
     return {
         "prefetch": found.prefetch,
@@ -224,6 +227,7 @@ def family_limits(cpu: str) -> dict[str, int]:
         "prefetch_runs": int(found.runs),
         "streams": int(found.streams),
         "fma_bits": found.fma_bits,
+        "pairs": int(found.pairs),
     }
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 from tilewright.model import Config, Problem
 from tilewright.stencils.cpu.ir import Ir, Piece, Scalars, batch_loop, finish, load_scalars
 from tilewright.stencils.cpu.pairs import PAIRS, ROWS, Pairs
-from tilewright.stencils.cpu.tile.codegen import split
+from tilewright.stencils.cpu.tile.codegen import Line, mixed, split
 
 DOT = "@llvm.x86.avx512bf16.dpbf16ps.512"
 VECTOR, OPERAND = f"<{ROWS} x float>", f"<{2 * ROWS} x bfloat>"
+LINE = 32
+"""Numbers of a cache line."""
 
 
 class Dots:
@@ -22,6 +24,8 @@ class Dots:
         self.down, self.deep = -(-problem.m // ROWS), -(-problem.k // 2)
         self.row = 2 * PAIRS * -(-problem.k // (2 * PAIRS))
         self.apart: int = self.row if config["copy_b"] else problem.ldb  # type: ignore[assignment]
+        # Lines of a later product that are still to be asked for.
+        self.pending: list[Line] = []
 
     def function(self) -> Ir:
         """The whole body: the buffers and the loop over the batch."""
@@ -36,6 +40,7 @@ class Dots:
             packing.copy_b("%B", rows)
 
         def body(a: str, b: str, c: str) -> None:
+            self.line_up((a, b, c))
             if p.stride_a != 0:
                 packing.pack_a(a, pairs)
             if rows and p.stride_b != 0:
@@ -45,21 +50,58 @@ class Dots:
         batch_loop(ir, ("%A", "%B", "%C"), ("%sa", "%sb", "%sc"), "%count", body)
         return ir
 
+    def line_up(self, bases: tuple[str, str, str]) -> None:
+        """Line up the prefetches of the operands ``prefetch`` products ahead, all operands evenly; ``ask``
+        issues them."""
+        ir, p, distance = self.ir, self.p, self.c["prefetch"]
+        self.pending = []
+        if not distance:
+            return
+        lds = (p.lda, p.ldb, p.ldc)
+        for base, step, own, ld, (rows, columns), write in zip(
+            bases,
+            ("%sa", "%sb", "%sc"),
+            (p.stride_a != 0, p.stride_b != 0, True),
+            lds,
+            p.stored,
+            (False, False, True),
+            strict=True,
+        ):
+            if not own:
+                continue
+            ahead = ir.at(base, ir.let(f"mul i64 {step}, {distance}"))
+            places = {
+                (column * ld + row) // LINE * LINE  # type: ignore[operator]
+                for column in range(columns)
+                for row in (*range(0, rows, LINE), rows - 1)
+            }
+            self.pending += [(ahead, place, write) for place in sorted(places)]
+        self.pending = mixed(self.pending)
+
+    def ask(self, number: int) -> None:
+        """Issue the next prefetches in line."""
+        for base, offset, write in self.pending[:number]:
+            self.ir.prefetch(self.ir.at(base, offset), write)
+        del self.pending[:number]
+
     def matrix(self, pairs: str, rows: str, c: str) -> None:
         """All tiles of one matrix, down the columns first."""
         scalars, column = load_scalars(self.ir, self.p), 0
+        tiles = len(split(self.p.n, self.c["blk_n"])) * len(split(self.down, self.c["blk_m"]))
+        each = -(-len(self.pending) // tiles)
         for columns in split(self.p.n, self.c["blk_n"]):
             first = 0
             for vectors in split(self.down, self.c["blk_m"]):
                 a = self.ir.at(pairs, first * self.deep * ROWS, held=True)
                 b = self.ir.at(rows, column * self.apart)
-                sums = self.tile(vectors, columns, a, b)
+                sums = self.tile(vectors, columns, a, b, each)
                 self.update(first, vectors, column, columns, sums, scalars, c)
                 first += vectors
             column += columns
 
-    def tile(self, vectors: int, columns: int, a: str, b: str) -> list[str]:
-        """The sums over k of a tile of C, column after column."""
+    def tile(self, vectors: int, columns: int, a: str, b: str, lines: int) -> list[str]:
+        """The sums over k of a tile of C, column after column; ``lines`` are asked for beside it, evenly
+        where no loop sums."""
         ir, turns = self.ir, self.deep // self.c["blk_k"]
         sums = ["zeroinitializer"] * (vectors * columns)
         done = 0
@@ -87,8 +129,12 @@ class Dots:
                 for number, (first, last) in enumerate(zip(sums, inner, strict=True))
             ]
             sums = inner
+        rest = self.deep - done
         for pair in range(done, self.deep):
             sums = self.step(vectors, columns, a, b, pair, sums)
+            self.ask(lines * (pair - done + 1) // rest - lines * (pair - done) // rest)
+        if not rest:
+            self.ask(lines)
         return sums
 
     def step(self, vectors: int, columns: int, a: str, b: str, pair: int, sums: list[str]) -> list[str]:
