@@ -86,5 +86,12 @@ class Watch:
     def copied(self, address: int, size: int) -> None:
         """A bulk copy reads or writes. Raises ``Fault`` for what nobody has fenced."""
         first = int(self._cells(np.array([address]), CELL)[0, 0])
-        if self.unfenced[first : first + -(-size // CELL)].any():
+        self._met(self.unfenced[first : first + -(-size // CELL)])
+
+    def multiplied(self, addresses: Array, size: int) -> None:
+        """A product of warp groups reads so many bytes from each address on: the same of it."""
+        self._met(self.unfenced[self._cells(addresses, size)])
+
+    def _met(self, unfenced: Array) -> None:
+        if unfenced.any():
             raise Fault("a bulk copy meets what ordinary stores wrote, with no fence between them")

@@ -176,8 +176,7 @@ class Described:
         else:
             at = row // 8 * self.stride + row % 8 * 128 + size * k
         linear = self.start + at
-        for line in np.unique(linear >> 7):
-            self.w.cluster.watch.copied(int(line) << 7, 128)
+        self.w.cluster.watch.multiplied(np.unique(linear >> 7) << 7, 128)
         numbers = self.w.cluster.shared.load((linear ^ (linear >> 7 & 7) << 4).ravel(), size)[0]
         if size == 4:
             # The last 13 bits of a float32 are not seen.

@@ -75,3 +75,15 @@ def test_a_bulk_copy_meets_what_the_lane_that_wrote_has_fenced() -> None:
     seen.fenced(0, LANES == 0)
     seen.fenced(1, LANES >= 0)
     seen.copied(FIRST, 256)
+
+
+def test_a_product_of_warp_groups_meets_it_in_any_of_its_lines() -> None:
+    seen = watch()
+    seen.stored(seen.epoch(), 0, LANES, OWN, 4)
+    lines = FIRST + 128 * np.arange(4)
+    seen.multiplied(lines[1:], 128)
+    for some in (lines, lines[:1]):
+        with pytest.raises(Fault, match=UNFENCED):
+            seen.multiplied(some, 128)
+    seen.fenced(0, LANES >= 0)
+    seen.multiplied(lines, 128)

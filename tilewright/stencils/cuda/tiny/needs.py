@@ -187,6 +187,8 @@ def tile(p: Problem) -> Tile | None:
     """The tile of a batch along several axes of which an operand has gaps between the matrices of a run, but
     none along another axis, or whose runs are short and lie next to each other in C; None for others. Large
     matrices come one by one, wherever they lie."""
+    if not p.outer or p.pointers:
+        return None
     sizes = [rows * cols for rows, cols in p.stored]
     size = p.dtype.itemsize
     loose = [
@@ -194,7 +196,7 @@ def tile(p: Problem) -> Tile | None:
         for moves, stride, room in zip(p.moves, p.strides, sizes, strict=True)
     ]
     tight = all(is_flat or not moves for is_flat, moves in zip(flat(p), p.moves, strict=True))
-    if not p.outer or p.pointers or not tight or loose[2]:
+    if not tight or loose[2]:
         return None
     if not any(loose):
         extent, *outer = p.outer[-1]
@@ -257,8 +259,12 @@ def taken(p: Problem) -> tuple[float, float, float]:
 def stage_bytes(p: Problem, group: Any, pad: Any, path: Any = "async") -> Any:
     """Bytes of a stage: a group of every operand that is read and not shared, with bulk copies as it lies in
     memory."""
-    sizes, bulk = _chunks(p, group, pad, path), 1 * (path == "bulk")
-    reads = True, True, p.beta != "0"
+    return _staged(p, _chunks(p, group, pad, path), path)
+
+
+def _staged(p: Problem, sizes: tuple[Any, Any, Any], path: Any) -> Any:
+    """The same of the bytes of a group of each operand."""
+    bulk, reads = 1 * (path == "bulk"), (True, True, p.beta != "0")
     return sum(
         chunk * (1 - bulk) if stays else chunk
         for chunk, moves, stays, read in zip(sizes, p.moves, kept(p), reads, strict=True)
@@ -295,7 +301,7 @@ def pieces(p: Problem, group: Any) -> tuple[Any, Any]:
 def kept(p: Problem) -> tuple[bool, bool, bool]:
     """Whether all runs along the innermost of several axes have the same A (or B), so few of them that bulk
     copies are spared: they stay in shared memory. Else all SMs would ask for the same lines at a time."""
-    a, b = _few(p) if tile(p) is None else (False, False)
+    a, b = _few(p) if p.outer and tile(p) is None else (False, False)
     return a, b, False
 
 
@@ -314,8 +320,10 @@ def _few(p: Problem) -> tuple[bool, bool]:
 def skewed(p: Problem) -> tuple[bool, bool, bool]:
     """Whether the matrices of A, B and C of a batch along several axes have no padding, and begin or end
     between multiples of 16 bytes. They then lie in shared memory as far behind such a multiple."""
+    if not p.outer:
+        return False, False, False
     a, b, c = (
-        bool(p.outer) and moves and tight and (word < WIDEST or rows * cols * p.dtype.itemsize % WIDEST != 0)
+        moves and tight and (word < WIDEST or rows * cols * p.dtype.itemsize % WIDEST != 0)
         for (rows, cols), moves, tight, word in zip(p.stored, p.moves, flat(p), words(p), strict=True)
     )
     return a, b, c
@@ -364,7 +372,7 @@ def shared_bytes(p: Problem, path: Any, group: Any, stages: Any, pad: Any, direc
     """Shared memory of a block: barriers (and what is known of pieces), what the batch shares, the ring,
     results on their way out (and a C that nobody looks at), and, of matrices found one by one, the addresses
     of the groups to come."""
-    a, b, c = _chunks(p, group, pad, path)
+    chunks = a, b, c = _chunks(p, group, pad, path)
     bulk, plain = path == "bulk", path == "plain"
     once = sum(
         chunk * bulk if stays else chunk * (not moves)
@@ -372,7 +380,7 @@ def shared_bytes(p: Problem, path: Any, group: Any, stages: Any, pad: Any, direc
     )
     outs = c * ((2 * (1 - direct) + partly(p)) * bulk + (1 - bulk) * (p.beta == "0"))
     lists = (2 * stages - 1) * 24 * group * listed(p) * (1 - bulk)
-    ring = stages * stage_bytes(p, group, pad, path)
+    ring = stages * _staged(p, chunks, path)
     known = 16 * (stages + 1) * asking(p, group) * bool(p.outer)
     return (_rounded(8 * stages + known) * bulk + once + ring + outs + lists) * (1 - plain)
 
