@@ -71,7 +71,7 @@ class Dots:
                 continue
             ahead = ir.at(base, ir.let(f"mul i64 {step}, {distance}"))
             places = {
-                (column * ld + row) // LINE * LINE  # type: ignore[operator]
+                (column * ld + row) // LINE * LINE
                 for column in range(columns)
                 for row in (*range(0, rows, LINE), rows - 1)
             }
