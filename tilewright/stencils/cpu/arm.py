@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from tilewright.model import DType
 from tilewright.stencils.cpu.ir import Ir, Piece
 
-_PATTERNS = {**{lanes: lanes for lanes in range(1, 9)}, 16: 9}
+PATTERNS = {**{lanes: lanes for lanes in range(1, 9)}, 16: 9}
 """Numbers of lanes of which one instruction without operands makes a predicate, and what they are there."""
 
 
@@ -102,8 +102,8 @@ class Sve(Neon):
         """The predicate of the first lanes of a type: so many, or a number that is known at run time."""
         lanes = self._scalable(real)[2]
         kind, suffix = f"<vscale x {lanes} x i1>", f"nxv{lanes}i1"
-        if isinstance(active, int) and active in _PATTERNS:
-            name, given = f"@llvm.aarch64.sve.ptrue.{suffix}", f"i32 {_PATTERNS[active]}"
+        if isinstance(active, int) and active in PATTERNS:
+            name, given = f"@llvm.aarch64.sve.ptrue.{suffix}", f"i32 {PATTERNS[active]}"
             self.declared.add(f"declare {kind} {name}(i32 immarg)")
         else:
             name, given = f"@llvm.aarch64.sve.whilelo.{suffix}.i64", f"i64 0, i64 {active}"

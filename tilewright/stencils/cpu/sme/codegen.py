@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilewright.model import Config, DType, Problem
+from tilewright.stencils.cpu.arm import PATTERNS
 from tilewright.stencils.cpu.compact.codegen import loop
 from tilewright.stencils.cpu.ir import Ir, Piece, Scalars, batch_loop, finish, load_scalars, strides
 from tilewright.stencils.cpu.staging import counted
@@ -17,10 +18,8 @@ from tilewright.stencils.cpu.tile.codegen import split
 
 LONG = 2
 """Turns of a packing beyond which they are a loop."""
-_PATTERNS = {**{lanes: lanes for lanes in range(1, 9)}, 16: 9}
-"""Numbers of lanes of which one instruction makes a predicate, and what they are there."""
 _ALL = 31
-"""What all lanes are there."""
+"""What all lanes are among ``PATTERNS``."""
 
 
 class Streaming(Ir):
@@ -94,9 +93,9 @@ class Streaming(Ir):
         have a register; LLVM must not know what is in it, or it would set one anew for each slice.
         """
         for count in sorted({*counts, self.lanes}):
-            name, given, taken = "sve.ptrue", f"i32 {_PATTERNS.get(count, _ALL)}", "i32 immarg"
+            name, given, taken = "sve.ptrue", f"i32 {PATTERNS.get(count, _ALL)}", "i32 immarg"
             kind = f"nxv{self.per}i1"
-            if count not in _PATTERNS and count != self.lanes:
+            if count not in PATTERNS and count != self.lanes:
                 name, given, taken, kind = "sve.whilelo", f"i64 0, i64 {count}", "i64, i64", f"{kind}.i64"
             self.declared.add(f"declare {self.truth} @llvm.aarch64.{name}.{kind}({taken})")
             made = self.let(f"call {self.truth} @llvm.aarch64.{name}.{kind}({given})")

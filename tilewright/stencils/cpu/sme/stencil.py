@@ -51,12 +51,13 @@ def sides(p: Problem, device: Device) -> tuple[Side, Side]:
     return Side.both(p, device["streaming_bits"] // p.dtype.sum_bits)
 
 
-def packing(side: Side, short: bool) -> int:
+def packing(side: Side, short: bool, via: bool) -> int:
     """Instructions that turn an operand into its buffer: rows are read and steps are written, each with an
-    address; ``short`` numbers are widened on the way."""
+    address, and ``via`` a vector register, where ``short`` numbers are widened."""
     if not side.along:
         return 0
-    return (2 + 2 * short) * side.rows * -(-side.k // side.lanes) + 2 * side.k * side.vectors
+    reads, writes = side.rows * -(-side.k // side.lanes), side.k * side.vectors
+    return (2 + short + (short or via)) * reads + (2 + via) * writes
 
 
 def instructions(p: Problem, device: Device, config: Config) -> int:
@@ -64,15 +65,13 @@ def instructions(p: Problem, device: Device, config: Config) -> int:
     a, b = sides(p, device)
     strips, rows = len(split(b.vectors, config["blk_n"])), len(split(a.vectors, config["blk_m"]))
     short, via = p.dtype.letter in ROUNDED, config["via"] == "vector"
-    loads = (2 + (short and not a.along)) * a.vectors * strips + (
-        2 + (short and not b.along)
-    ) * b.vectors * rows
+    times = ((a, strips), (b, rows))
+    loads = sum((2 + (short and not side.along)) * side.vectors * often for side, often in times)
     turns = p.k // config["blk_k"] if config["blk_k"] < p.k else 0
     loop = strips * rows * (1 + 4 * turns)
     more = (3 + short) * (p.beta != "0") + (p.alpha == "any") + ROUNDED.get(p.dtype.letter, 0)
     update = a.vectors * p.n * (2 + more + (short or via))
-    moved = sum(each.k * each.vectors + each.rows for each in (a, b) if each.along) if via else 0
-    turned = packing(a, short) + packing(b, short) + moved
+    turned = sum(packing(side, short, via) for side in (a, b))
     return p.k * (a.vectors * b.vectors + loads) + loop + update + turned
 
 
