@@ -70,6 +70,7 @@ def test_defaults_do_not_spill(name: str) -> None:
         ("generic", "d:1x18x18", "tn", "1", "0"),
         # Single numbers beside vectors, and vectors that are half full.
         ("pwr8", "d:9x9x9", "nt", "any", "0"),
+        ("pwr9", "d:27x7x27", "nn", "any", "any"),
         ("pwr8", "c:21x11x22", "nc", "1", "0"),
         # Sums that are single numbers, and those that are put off until C is read.
         ("spacemit-x60", "s:1x25x37", "nn", "any", "1"),

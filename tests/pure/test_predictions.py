@@ -3,14 +3,17 @@ in plans. What the tool said was recorded, but for one test that asks it."""
 
 from __future__ import annotations
 
+import argparse
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import tilewright as tw
+from bench import predicted
 from tilewright.catalog import STENCILS
 from tilewright.errors import ArgumentError, CompileError, DeviceError
 from tilewright.model import PREDICTED, Config, Device, Problem, Record, Source, Timing
@@ -241,6 +244,29 @@ def test_inner_loops_of_power_are_near_their_bound(name: str, spelling: str, lea
         pytest.skip(str(error))
     device, problem = named.device(name), Problem.parse(spelling)[0].with_(batch=2)
     assert predict.predicted(problem, device, "tile", TILE.default(problem, device)).inner >= least
+
+
+def test_figures_go_by_the_lesser_of_core_and_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {"cycles": 10.0, "instructions": 100.0, "bound": 5.0, "inner": 0.5, "share": 0.5}
+    monkeypatch.setattr(predicted, "foreseen", lambda job: row | {"core": job[0]})
+    given = argparse.Namespace(figures="9a,12,13", pool=SimpleNamespace(map=map))
+    found = {
+        (line["figure"], line["cores"], line["memory"]): line
+        for line in predicted.figures(given)
+        if line["n"] == 8
+    }
+    # 1,024 flop in 10 cycles of one core at 2.3 GHz are 235 Gflop/s, and 18 GB/s allow 9.
+    one = found["9a", 1, ""]
+    assert (one["cycles"], one["share"], one["core"]) == (10, 0.5, "haswell")
+    assert one["in_cache"] == pytest.approx(235.52e9)
+    assert one["flops_per_s"] == pytest.approx(9e9)
+    assert [cores for figure, cores, _ in found if figure == "9a"] == [1, 6, 8, 10]
+    # Of Knights Landing only what was counted: 100 instructions, two in a cycle.
+    for memory, bound in (("DDR4", 46e9), ("MCDRAM", 210e9)):
+        line = found["12", 68, memory]
+        assert (line["cycles"], line["share"], line["inner"]) == (50, None, None)
+        assert line["flops_per_s"] == pytest.approx(bound)
+    assert all(line["predicted"] for line in found.values())
 
 
 # -- processors by name ---------------------------------------------------------------------------

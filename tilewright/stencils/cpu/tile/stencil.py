@@ -32,7 +32,7 @@ from tilewright.stencils.cpu.common import from_memory, memory_rules, slow_type,
 from tilewright.stencils.cpu.ir import ENTRY, Piece, by_length, staged_or_not, stream_or_not
 from tilewright.stencils.cpu.power import copy_slots, doubles, is_power
 from tilewright.stencils.cpu.sets import complex_slots, multiplies_stored
-from tilewright.stencils.cpu.tile.codegen import AHEAD, MOVED, Tile, pieces, split
+from tilewright.stencils.cpu.tile.codegen import AHEAD, MANY, MOVED, Tile, pieces, split
 from tilewright.stencils.protocol import CostModel
 
 LIMIT = 64
@@ -67,6 +67,11 @@ WIDENING = 4
 SPARED = 20
 """Registers that stay free of 64: with fewer LLVM spilled on POWER, where instructions differ in which half
 of the registers they take."""
+
+
+STEPS = 60
+"""Registers of 64 for a step of a tile of real numbers that is multiplied and the next one, which is read
+meanwhile: with 62 LLVM spilled on POWER9."""
 
 
 ROUNDING = 7
@@ -177,6 +182,21 @@ def live(problem: Problem, config: Mapping[str, Any], kept: bool = True, early: 
     # What is not kept is there at the end of a tile: beside the sums, a vector of C, and a transpose's mask.
     made = scalars + (1 if config["cmul"] == "split" else signs(p, config["cmul"]))
     return max(most, max(map(len, tiles)) * sums + made + 1) + int(p.transposed_a)
+
+
+def of_steps(problem: Problem, device: Device, config: Mapping[str, Any]) -> int:
+    """Vector registers that a config needs where a step is read during the one before (``Tile.step_ahead``):
+    sums, two times the vectors of A and ``AHEAD`` values of B, and alpha and beta; 0 where none is."""
+    p = problem
+    if p.dtype.is_complex or p.dtype.real_bits != p.dtype.sum_bits or device["vector_registers"] < MANY:
+        return 0
+    tiles = row_tiles(p.m, config["vector_bits"] // p.dtype.sum_bits, config["tail"], config["blk_m"])
+    columns = split(p.n, config["blk_n"])[0]
+    scalars = (p.alpha == "any") + (p.beta == "any")
+    return max(
+        len(tile) * (columns + 2) + (2 * min(AHEAD, columns) + scalars) * len({piece.width for piece in tile})
+        for tile in tiles
+    )
 
 
 def signs(problem: Problem, cmul: str) -> int:
@@ -574,7 +594,7 @@ class TileStencil(CpuStencil):
         places = [{"copies": place} for place in params["copies"]] if "copies" in params else [{}]
 
         def fits(shape: Mapping[str, Any]) -> bool:
-            return live(problem, shape, kept, early) <= room
+            return live(problem, shape, kept, early) <= room and of_steps(problem, device, shape) <= STEPS
 
         # A loop over k may turn at every step, so that nothing is read ahead in it.
         least = problem.k if deep == problem.k else 1
