@@ -281,3 +281,28 @@ def test_a_transposed_operand_is_not_read_beyond_its_end(letter: str, trans: str
         left = left.conj() if trans[0] == "c" else left
         want = right.reshape(2, 2, k) @ left.swapaxes(1, 2)
         np.testing.assert_allclose(got.reshape(2, 2, m), want, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("spelling", "runs"),
+    [
+        ("d:8x8x8", "lanes"),
+        ("s:nt:5x5x5", "lanes"),
+        ("z:nt:4x4x4", "lanes"),
+        # Rows of A lie one after another, and every vector of a column is put together from many loads.
+        ("d:tt:8x8x8", "tile"),
+        ("s:tn:7x6x8", "tile"),
+        ("d:tt:4x4x4", "tile"),
+        ("z:tn:4x4x4", "tile"),
+        # Few shuffles gather a small transposed A.
+        ("d:tn:2x2x2", "lanes"),
+        ("s:tt:4x4x4", "lanes"),
+    ],
+)
+def test_what_takes_many_shuffles_is_left_to_tile(spelling: str, runs: str) -> None:
+    (problem,) = Problem.parse(spelling, batch=100)
+    limits = {"vector_bits": 512, "vector_registers": 32, "masks": 1, "cores": 2, "fma_bits": 512}
+    limits |= {"l1d": 48 << 10, "l2": 1 << 20, "l3": 32 << 20}
+    zen = Device("cpu", "EPYC", "znver5-avx512", limits, features="x86_64/znver5 +avx512f,+fma")
+    gains = {name: one.gain(problem, zen) for name, one in (("lanes", STENCIL), ("tile", TileStencil()))}
+    assert max(gains, key=lambda name: gains[name]) == runs
