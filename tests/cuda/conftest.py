@@ -13,7 +13,7 @@ from tilewright.targets.cuda import devices
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Where there is no GPU, one test of each file says why all of them are skipped: to skip thousands one by
     one takes longer than to read their files, which are read here as elsewhere."""
-    if devices.missing() is None:
+    if devices.missing() is None or config.getoption("collectonly"):
         return
     said: set[Path] = set()
     kept: list[pytest.Item] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -38,15 +39,20 @@ BORROWS = {
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A copy of all stencils, to be changed."""
-    return Path(shutil.copytree(STENCILS_FOLDER, tmp_path / "before" / "stencils"))
+    unread = shutil.ignore_patterns("__pycache__")
+    return Path(shutil.copytree(STENCILS_FOLDER, tmp_path / "before" / "stencils", ignore=unread))
 
 
 def changed(folder: Path, file: str) -> Path:
-    """A copy of the folder in which one file has one line more."""
-    copy = Path(shutil.copytree(folder, folder.parent.parent / file.replace("/", "-")))
-    path = copy / file
-    path.write_text(path.read_text() + "\n# touched\n")
-    return copy
+    """Another folder of the same files, of which one has one line more."""
+    other = folder.parent.parent / file.replace("/", "-")
+    shutil.copytree(folder, other, copy_function=os.link)
+    path = other / file
+    text = path.read_text()
+    # The file of the folder itself stays as it is.
+    path.unlink()
+    path.write_text(f"{text}\n# touched\n")
+    return other
 
 
 def test_a_copy_has_the_hash_of_the_original(folder: Path) -> None:
