@@ -52,7 +52,7 @@ EXEMPT = {
     "runtime.bound_cuda._elsewhere": "loaded code",
     "runtime.cublas._handle": "a handle of a library",
     "runtime.cublas.library": "a library",
-    "store.records._shipped_rows": "what ships",
+    "store.tries.shipped_rows": "what ships",
     "torch.entries.loaded": "loaded code",
     "torch.entries._operator": "a name",
     "tuning.cluster._idle": "children of a worker of a cluster",

@@ -14,7 +14,7 @@ from tests.pure.records.samples import DEVICE, PROBLEM, best, record, ship
 from tilewright.catalog import STENCILS
 from tilewright.errors import RecordsError
 from tilewright.model import Device, Record
-from tilewright.store import records
+from tilewright.store import tries
 from tilewright.store.jsonl import decode, parse
 from tilewright.store.records import Records
 from tilewright.targets.cuda import capability
@@ -56,7 +56,7 @@ def test_a_file_is_read_once_by_all_threads_and_stores_until_it_changes(
         read.append(text)
         return parse(text, *rest)
 
-    monkeypatch.setattr(records, "parse", noted)
+    monkeypatch.setattr(tries, "parse", noted)
     ship(shipped, record(config={"once": 1}))
     with ThreadPoolExecutor(1) as pool:
         found = [
@@ -109,7 +109,7 @@ def device_of(key: str) -> Device:
         return capability.DEVICES[key]
     core, _, isa = key.rpartition("-")
     assert isa == "avx512"
-    l1d, l2 = {"emeraldrapids": (48, 2048), "znver4": (32, 1024), "cascadelake": (32, 1024)}[core]
+    l1d, l2 = {"emeraldrapids": (48, 2048), "znver4": (32, 1024), "znver5": (48, 1024), "cascadelake": (32, 1024)}[core]
     limits = {"vector_bits": 512, "vector_registers": 32, "masks": 1, "cores": 4}
     limits |= {"l1d": l1d << 10, "l2": l2 << 10, "l3": 64 << 20}
     return Device("cpu", core, key, limits, f"x86_64/{core} +fma")
