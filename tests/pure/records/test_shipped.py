@@ -109,7 +109,8 @@ def device_of(key: str) -> Device:
         return capability.DEVICES[key]
     core, _, isa = key.rpartition("-")
     assert isa == "avx512"
-    l1d, l2 = {"emeraldrapids": (48, 2048), "znver4": (32, 1024), "znver5": (48, 1024), "cascadelake": (32, 1024)}[core]
+    caches = {"emeraldrapids": (48, 2048), "znver4": (32, 1024), "znver5": (48, 1024)}
+    l1d, l2 = (caches | {"cascadelake": (32, 1024)})[core]
     limits = {"vector_bits": 512, "vector_registers": 32, "masks": 1, "cores": 4}
     limits |= {"l1d": l1d << 10, "l2": l2 << 10, "l3": 64 << 20}
     return Device("cpu", core, key, limits, f"x86_64/{core} +fma")
