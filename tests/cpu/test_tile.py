@@ -131,6 +131,15 @@ def test_random_configs_are_right(problem: Problem, seed: int, all_rules: bool) 
     check(problem, config, device, seed)
 
 
+@pytest.mark.parametrize("store", ["plain", "staged"])
+@pytest.mark.parametrize("letter", SERVED)
+def test_a_sum_over_nothing_is_written_however_results_leave(letter: str, store: str) -> None:
+    device, problem = processor.probe(), Problem(DTYPES[letter], 3, 2, 0, batch=5)
+    config = TILE.default(problem, device).with_(store=store)
+    assert not [rule for rule in TILE.space(problem, device).why(config) if rule.kind in HARDWARE]
+    check(problem, config, device)
+
+
 @pytest.mark.parametrize("letter", [letter for letter in SERVED if letter not in ("s", "c")])
 @pytest.mark.parametrize("bits", [128, 256, 512])
 @pytest.mark.parametrize("tail", ["mask", "narrow", "binary", "overlap"])

@@ -24,14 +24,15 @@ instruction set says, and so many rows and columns that it takes fewer instructi
 
 from __future__ import annotations
 
-import numpy as np
+from functools import partial
 
-from tilewright.model import Config, Device, Launch, Problem, Source
+from tilewright.model import Config, Device, Problem, Source
 from tilewright.space import Param, Rule, Space
-from tilewright.stencils.cpu.ir import ENTRY, grain, module
+from tilewright.stencils.cpu.answers import CpuStencil, of_configs, outsized, written
+from tilewright.stencils.cpu.ir import ENTRY
 from tilewright.stencils.cpu.sme.codegen import Products, Side
 from tilewright.stencils.cpu.tile.codegen import split
-from tilewright.stencils.protocol import CostModel, Stencil
+from tilewright.stencils.protocol import CostModel
 
 LIMIT = 64
 LETTERS = ("s", "d", "h", "b")
@@ -88,11 +89,10 @@ def instructions_of_tile(p: Problem) -> int:
     return p.k * (vectors * p.n + reads) + vectors * p.n * (1 + more) + turned + widened
 
 
-class SmeStencil(Stencil):
+class SmeStencil(CpuStencil):
     """``sme``: the stencil above as the five functions of the protocol."""
 
     name = "sme"
-    target = "cpu"
 
     def accepts(self, problem: Problem, device: Device) -> str | None:
         p = problem
@@ -100,10 +100,8 @@ class SmeStencil(Stencil):
             return "the processor has no unit for outer products in streaming mode"
         if p.dtype.letter not in LETTERS:
             return f"type {p.dtype.letter} is not one of {', '.join(LETTERS)}"
-        if max(p.m, p.n, p.k) > LIMIT:
-            return f"{p.m}x{p.n}x{p.k} is larger than {LIMIT} in some direction"
-        if min(p.m, p.n, p.k) < 1:
-            return "there is nothing to compute"
+        if reason := outsized(p, LIMIT):
+            return reason
         least = instructions(p, device, self.default(p, device)) + MARGIN
         if least > instructions_of_tile(p):
             return f"{p.m}x{p.n}x{p.k} takes no fewer instructions than by vectors"
@@ -162,14 +160,10 @@ class SmeStencil(Stencil):
         return min(found, key=lambda c: (instructions(p, device, c), -c["blk_m"] * c["blk_n"]))
 
     def cost_model(self, problem: Problem, device: Device) -> CostModel:
-        return lambda configs: np.array([float(instructions(problem, device, one)) for one in configs])
+        return of_configs(partial(instructions, problem, device))
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
-        ir = Products(problem, config, device["streaming_bits"]).function()
-        return Source(module([(ENTRY, ir)]), ENTRY, expect=(("fma", ir.fma_count),))
-
-    def launch(self, problem: Problem, config: Config) -> Launch:
-        return Launch(grain=grain(problem))
+        return written([(ENTRY, Products(problem, config, device["streaming_bits"]).function())])
 
     def gain(self, problem: Problem, device: Device) -> float:
         """Below 1, so that another stencil serves it, where a call has too few products for what it takes to

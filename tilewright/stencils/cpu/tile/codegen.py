@@ -402,13 +402,14 @@ class Tile:
         """One tile of C: the sum over k, then the update of memory."""
         k, blk_k = self.p.k, self.c["blk_k"]
         sums: list[str | None] = [None] * (len(rows) * size * self.per_sum)
-        rest = k % blk_k
+        # The steps that no loop makes: all of them where it would turn once, or there are none.
+        rest = k % blk_k if blk_k < k else k
         ahead = self.reads_ahead(rows)
-        if ahead:
+        if ahead and rest < k:
             # What a turn reads for the next one is there: the last turn is none of the loop's. One that would
             # turn once is none.
             rest = rest + blk_k if k >= rest + 3 * blk_k else k
-        if blk_k >= k or rest == k:
+        if rest == k:
             for step in range(k):
                 self.step(rows, size, a, b, step, sums, step + 1 < k)
                 self.ask(-(-self.per_tile // k))
