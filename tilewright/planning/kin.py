@@ -32,7 +32,7 @@ little and did no harm (its own, which ship since, gain up to 11 % more on the w
 added here when held-out sizes say so.
 
 That was among processors that do the same with memory. On a Zen 5 those of a Zen 4 reached 59 to 77 % of the
-bound in the median over n = 2..32 in four types with beta 0 and 1, the default that knows of Zen 5 77 to 98 %
+bound in the median over n = 2..32 in four types with beta 0 and 1, the default that knows of Zen 5 81 to 95 %
 (``bench/results/znver5-avx512``); on a Cascade Lake those of a newer Xeon 81 to 90 %, the default 97 and
 more, of d and s with beta 0.
 """

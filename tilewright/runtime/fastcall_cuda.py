@@ -351,11 +351,7 @@ entry:
 
 def _kept() -> str:
     """The entry ``start_kept``."""
-    row = "".join(
-        f"  %row.{name}.at = getelementptr i64, ptr %row, i64 {index}\n"
-        f"  %row.{name} = load i64, ptr %row.{name}.at\n"
-        for index, name in enumerate(Held.ROW)
-    )
+    row = "".join(word(index, "%row", f"row.{name}", "i64") for index, name in enumerate(Held.ROW))
     return f"""
 define ptr @start_kept(ptr %self, ptr %args, i64 %given) {{
 entry:

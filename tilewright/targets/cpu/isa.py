@@ -181,7 +181,7 @@ class Family:
 
 
 FAMILIES = (
-    # On one core of a Zen 5, d, s, c and z from memory, n of 5 to 32: four products ahead ran 1 to 3 times
+    # On one core of a Zen 5, d, s, c and z from memory, n of 5 to 32: four products ahead ran 0.9 to 3 times
     # as fast as none, fewer were as good where four take more than 32 KB, and where several matrices share a
     # vector the processor did better alone (bench/results/znver5-avx512/stores.jsonl).
     Family("Zen 5", ("znver5", "znver6"), 4, ahead=32 << 10, runs=False, fma_bits=512, pairs=True),
@@ -194,7 +194,8 @@ FAMILIES = (
     Family("Skylake server", ("skylake-avx512", "cascadelake", "cooperlake"), 2, streams=False),
     # On a Xeon with AVX-512 two ahead gained 35 % at n = 16 and 19 % at n = 24, doubles from memory, and
     # streaming 1.04 to 1.39 (bench/results/emeraldrapids-avx512/stores.jsonl). Of its winners from the caches
-    # 106 of 109 of the stencil `tile` have vectors of 512 bits (store/data).
+    # 106 of 109 of the stencil `tile` have vectors of 512 bits (store/data); the
+    # default that follows from it was not timed there.
     Family(
         "Xeon", ("sapphirerapids", "emeraldrapids", "graniterapids", "diamondrapids"), 2, fma_bits=512
     ),

@@ -729,36 +729,7 @@ class LanesStencil(CpuStencil):
         return Space(_params(groups), tuple(_rules(groups, device)))
 
     def default(self, problem: Problem, device: Device) -> Config:
-        p, space = problem, self.space(problem, device)
-        values = {param.name: param.values for param in space.params}
-        height = p.m * (2 if p.dtype.is_complex else 1)
-        # A column alone in the narrowest vector that holds it, if most of that is filled; else no idle lane.
-        first = min(values["vector_bits"], key=lambda b: (b < 256, b // p.dtype.sum_bits < height, b))
-        lanes = first // p.dtype.sum_bits
-        alone = int(lanes < 2 * height < 2 * lanes)
-        if not alone and lanes % height:
-            first = values["vector_bits"][0]
-        # The narrowest vectors need no constants for their shuffles, so the last of these is always valid.
-        shapes = ((first, alone), (256, 1), (256, 0), (first, 1), (128, 1), (128, 0))
-        for bits, columns in shapes:
-            if bits not in values["vector_bits"] or columns not in values["columns"]:
-                continue
-            least = smallest_group(p, bits)
-            common = {"vector_bits": bits, "columns": columns, "cmul": values["cmul"][0], "window_a": "near"}
-            choices = [
-                Config({**common, "group": group, "window_b": window, "store": "plain", "prefetch": 0})
-                for group in (least, 2 * least, 4 * least)
-                for window in ("whole", "near")
-            ]
-            valid = [choice for choice in choices if not space.why(choice) and roomy(p, choice, device)]
-            if valid:
-                break
-        # Four vectors to a turn of the loop are enough to hide the loop itself.
-        size = p.n * height * p.dtype.sum_bits
-        best = next((choice for choice in valid if choice["group"] * size >= 4 * bits), valid[-1])
-        chosen = from_memory(p, device, space, best)
-        # Some processors see by themselves that packed batches are read from end to end.
-        return chosen if device.limits.get("prefetch_runs", 1) else chosen.with_(prefetch=0)
+        return _default(problem, device)
 
     def gain(self, problem: Problem, device: Device) -> float:
         """Less than that of ``tile`` where shuffles take longer than its idle lanes.
@@ -766,13 +737,12 @@ class LanesStencil(CpuStencil):
         Above all a transposed A is put together lane by lane. Of 88 random problems on a Zen 5, of d, s, c
         and z in all transpositions, where 80 others had chosen ``WORTH``, what this picks ran at 0.99 of the
         faster stencil from the caches and 0.97 from memory; ``lanes`` alone at 0.77 and 0.87, at worst at
-        0.13. Other processors of x86 shuffle more slowly. Of numbers of 16 bits ``tile`` itself says it.
+        0.13. Other processors of x86 were not timed. Of numbers of 16 bits ``tile`` itself says it.
         """
-        p = problem
-        if p.dtype.real_bits == 16 or not device.features.startswith("x86"):
+        if problem.dtype.real_bits == 16 or not device.features.startswith("x86"):
             return 1.0
-        other = tile.cost(p, device, tile.TileStencil().default(p, device))
-        return 1.0 if other >= WORTH * instructions(p, self.default(p, device), device) else 0.5
+        other = tile.cost(problem, device, tile.TileStencil().default(problem, device))
+        return 1.0 if other >= WORTH * instructions(problem, _default(problem, device), device) else 0.5
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         def lanes(store: str) -> Ir:
@@ -817,3 +787,38 @@ def smallest_group(problem: Problem, vector_bits: int) -> int:
     reals = problem.m * problem.n * (2 if problem.dtype.is_complex else 1)
     width = vector_bits // problem.dtype.sum_bits
     return width // gcd(width, reals)
+
+
+@functools.lru_cache(maxsize=64)
+def _default(problem: Problem, device: Device) -> Config:
+    """The default, which a plan asks for twice: for what it gains, and for itself."""
+    p, space = problem, LanesStencil().space(problem, device)
+    values = {param.name: param.values for param in space.params}
+    height = p.m * (2 if p.dtype.is_complex else 1)
+    # A column alone in the narrowest vector that holds it, if most of that is filled; else no idle lane.
+    first = min(values["vector_bits"], key=lambda b: (b < 256, b // p.dtype.sum_bits < height, b))
+    lanes = first // p.dtype.sum_bits
+    alone = int(lanes < 2 * height < 2 * lanes)
+    if not alone and lanes % height:
+        first = values["vector_bits"][0]
+    # The narrowest vectors need no constants for their shuffles, so the last of these is always valid.
+    shapes = ((first, alone), (256, 1), (256, 0), (first, 1), (128, 1), (128, 0))
+    for bits, columns in shapes:
+        if bits not in values["vector_bits"] or columns not in values["columns"]:
+            continue
+        least = smallest_group(p, bits)
+        common = {"vector_bits": bits, "columns": columns, "cmul": values["cmul"][0], "window_a": "near"}
+        choices = [
+            Config({**common, "group": group, "window_b": window, "store": "plain", "prefetch": 0})
+            for group in (least, 2 * least, 4 * least)
+            for window in ("whole", "near")
+        ]
+        valid = [choice for choice in choices if not space.why(choice) and roomy(p, choice, device)]
+        if valid:
+            break
+    # Four vectors to a turn of the loop are enough to hide the loop itself.
+    size = p.n * height * p.dtype.sum_bits
+    best = next((choice for choice in valid if choice["group"] * size >= 4 * bits), valid[-1])
+    chosen = from_memory(p, device, space, best)
+    # Some processors see by themselves that packed batches are read from end to end.
+    return chosen if device.limits.get("prefetch_runs", 1) else chosen.with_(prefetch=0)
