@@ -236,13 +236,10 @@ def pairs(device: Device) -> Iterator[Job]:
         ("jn", {"exchange": 1, "tile_m": 64, "cut": 1}),
         ("nt", {"tile_m": 128, "tile_n": 64, "ping_pong": 1, "cluster_n": 2, "stages": 3, "cut": 1}),
         ("tn", {"exchange": 1, "tile_m": 64, "tile_n": 64, "ping_pong": 1, "stages": 3}),
-        ("nt", {"carried": 1, "tile_m": 128, "stages": 3, "cluster_m": 2}),
-        ("jt", {"carried": 1, "exchange": 1, "tile_m": 64, "stages": 5, "cut": 1}),
     )
     alone = {
         "exchange": 0,
         "tile_n": 128,
-        "carried": 0,
         "ping_pong": 0,
         "cluster_m": 1,
         "cluster_n": 1,

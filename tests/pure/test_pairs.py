@@ -37,7 +37,6 @@ SQUARE = Config(
         "tile_m": 128,
         "tile_n": 128,
         "ping_pong": 0,
-        "carried": 0,
         "steps": 2,
         "cluster_m": 1,
         "cluster_n": 2,
@@ -229,12 +228,9 @@ def test_every_hard_rule_removes_what_it_names() -> None:
         "steps-sums": {"tile_m": 192},
         "turned-sums": {"tile_m": 192, "steps": 1},
         "cluster": {"cluster_m": 2},
-        "carried-shared": {"carried": 1},
         "shared-per-block": {"stages": 8},
     }.items():
         assert name in [rule.name for rule in space.why(SQUARE.with_(**change))], name
-    along = PAIRS.space(problem("hc:tn:4096x4096x4096"), H200)
-    assert "carried-along" in [rule.name for rule in along.why(SQUARE.with_(carried=1, cluster_n=1))]
 
 
 def test_the_model_counts_what_a_product_takes() -> None:

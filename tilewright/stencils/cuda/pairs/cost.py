@@ -25,9 +25,6 @@ RATE = 425
 could. This and ``BANKS`` are from tiles of 192, 128 and 64 rows at 4,096 on an H200, waves taken out."""
 BANKS = 88
 """Bytes of shared memory that an SM moves in a clock beside them, of 128."""
-CARRIED = 1.6
-"""Times longer that slices take that pass registers: not measured, and so behind what is turned in shared
-memory, which was."""
 STORED = 24
 """Bytes of C that a block rounds and stores in a clock, as with ``warpgroup``."""
 BEGUN, TOGETHER = 5500, 1000
@@ -64,10 +61,9 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     waves = -(-(count - cut) // places)
     products = tile_m * tile_n * SLICE / RATE
     # Lines of A come once, and products of each 64 columns read them for re and for im; B comes and is read.
-    across, carried = turned(p, exchange), columns["carried"]
-    lines = tile_m * (1 + 2 * tile_n / 64) + 2 * tile_n + 2 * across * (1 - carried) * tile_m
+    lines = tile_m * (1 + 2 * tile_n / 64) + 2 * tile_n + 2 * turned(p, exchange) * tile_m
     slice_clocks = np.maximum(products, lines * LINE / BANKS)
-    slice_clocks = slice_clocks * np.where(shared > 1, 1.0, ALONE) * np.where(carried > 0, CARRIED, 1.0)
+    slice_clocks = slice_clocks * np.where(shared > 1, 1.0, ALONE)
     slice_clocks = slice_clocks + 2e6 / (columns["stages"] * stage_bytes(tile_m, tile_n))
     slice_clocks = slice_clocks + 4 / columns["steps"]
     written = p.dtype.itemsize * tile_m * tile_n * (1 + (p.beta != "0"))

@@ -29,7 +29,6 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("tile_m", TILE_M),
         Param("tile_n", TILE_N),
         Param("ping_pong", (0, 1)),
-        Param("carried", (0, 1)),
         Param("steps", (1, 2)),
         Param("cluster_m", (1, 2)),
         Param("cluster_n", (1, 2)),
@@ -67,18 +66,6 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "hard",
         "warps that turn take registers of sums",
         lambda exchange, tile_m: (turned(p, exchange) == 0) | (tile_m <= 128),
-    )
-    yield Rule(
-        "carried-along",
-        "hard",
-        "what runs along k comes in boxes",
-        lambda exchange, carried: (carried == 0) | (turned(p, exchange) > 0),
-    )
-    yield Rule(
-        "carried-shared",
-        "hard",
-        "what is carried comes to one block",
-        lambda cluster_n, carried: (carried == 0) | (cluster_n == 1),
     )
     yield limits.shared_per_block(device, shared_bytes, "the ring and places of C fit")
     least = min(int(turned(p, 0)), int(turned(p, 1)))

@@ -10,7 +10,6 @@ of the imaginary ones. Neither is written apart, nor twice. What surrounds the p
              operand has to run along k, or is turned in shared memory
     tile_m, tile_n   of C, or of its transpose
     ping_pong  whether each of two warp groups multiplies tiles of its own, else half of the columns of each
-    carried  whether a first operand that runs across k passes registers, and is not turned in shared memory
     steps    products along k whose fragments come at once, while those before them are multiplied
     cluster_m, cluster_n   blocks that share what comes of the second operand, of the first
     stages   slices of 32 along k in shared memory
@@ -45,8 +44,6 @@ from tilewright.targets.cuda.arguments import (
     Argument,
     B,
     C,
-    Pointer,
-    Scalar,
     Struct,
     Workspace,
 )
@@ -104,7 +101,6 @@ class PairsStencil(LargeStencil):
             mapped(p, of_a, a, made.lda, lines_a),
             mapped(p, of_b, b, made.ldb, lines_b),
             mapped(p, C, p.stored[C], p.ldc, SLICE if c["exchange"] else BLOCK),
-            *([_source(made, of_a)] if c["carried"] else []),
             *([_cut(p, c)] if c["cut"] else []),
         )
 
@@ -127,8 +123,3 @@ def _cut(p: Problem, c: Config) -> Struct:
     """Which tiles are cut, and the workspace where their sums meet."""
     found = cut_of(asked_of(p, c["exchange"]), c)
     return cuts.argument(found, Workspace("workspace", room_for_sums(c, found.workers)))
-
-
-def _source(made: Problem, operand: int) -> Struct:
-    """Where the first operand of the product that is made lies."""
-    return Struct("Source", (Pointer("a", operand), Scalar("lda", "q", made.lda or 0)))
