@@ -225,8 +225,9 @@ def ffma(device: Device) -> Iterator[Job]:
 
 
 def pairs(device: Device) -> Iterator[Job]:
-    """Products of complex halves of several tiles, in two blocks or two clusters: operands that are exchanged
-    and turned, halves of tiles, tiles in turns, an operand that two blocks share, and tiles that are cut."""
+    """Products of complex halves of several tiles, in two blocks or two clusters: operands that are
+    exchanged, turned and copied, halves of tiles, tiles in turns, an operand that two blocks share, and tiles
+    that are cut."""
     stencil = STENCILS["pairs"]
     forms: tuple[tuple[str, dict[str, int]], ...] = (
         ("nn", {"exchange": 1, "tile_m": 128, "stages": 3}),
@@ -236,11 +237,14 @@ def pairs(device: Device) -> Iterator[Job]:
         ("jn", {"exchange": 1, "tile_m": 64, "cut": 1}),
         ("nt", {"tile_m": 128, "tile_n": 64, "ping_pong": 1, "cluster_n": 2, "stages": 3, "cut": 1}),
         ("tn", {"exchange": 1, "tile_m": 64, "tile_n": 64, "ping_pong": 1, "stages": 3}),
+        ("nt", {"copied": 1, "tile_m": 192, "steps": 1, "stages": 3, "cluster_n": 2}),
+        ("jt", {"copied": 1, "exchange": 1, "tile_m": 64, "cluster_m": 2, "cut": 1}),
     )
     alone = {
         "exchange": 0,
         "tile_n": 128,
         "ping_pong": 0,
+        "copied": 0,
         "cluster_m": 1,
         "cluster_n": 1,
         "outs": 2,

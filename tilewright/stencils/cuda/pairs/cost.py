@@ -13,8 +13,9 @@ import numpy as np
 
 from tilewright.model import Config, Device, Problem
 from tilewright.space import HARDWARE, Space
+from tilewright.stencils.cuda import copies
 from tilewright.stencils.cuda.common import cheapest
-from tilewright.stencils.cuda.pairs.needs import SLICE, clusters, turned
+from tilewright.stencils.cuda.pairs.needs import SLICE, clusters, copied_elements, turned
 from tilewright.stencils.cuda.warpgroup.needs import LINE, cut_share, cut_tiles, cut_workers, stage_bytes
 
 Columns = Mapping[str, Any]
@@ -61,7 +62,8 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     waves = -(-(count - cut) // places)
     products = tile_m * tile_n * SLICE / RATE
     # Lines of A come once, and products of each 64 columns read them for re and for im; B comes and is read.
-    lines = tile_m * (1 + 2 * tile_n / 64) + 2 * tile_n + 2 * turned(p, exchange) * tile_m
+    across = turned(p, exchange)
+    lines = tile_m * (1 + 2 * tile_n / 64) + 2 * tile_n + 2 * across * (1 - columns["copied"]) * tile_m
     slice_clocks = np.maximum(products, lines * LINE / BANKS)
     slice_clocks = slice_clocks * np.where(shared > 1, 1.0, ALONE)
     slice_clocks = slice_clocks + 2e6 / (columns["stages"] * stage_bytes(tile_m, tile_n))
@@ -79,5 +81,6 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     part = np.where(cut > 0, share * slice_clocks * ASKEW + stored * np.maximum(1, share / slices), 0)
     joined = np.where(given > 0, met + others * CALLED + TOLD, 0)
     made = (whole + part + joined) * np.where(cut > 0, UNSURE, 1)
+    made = made + copies.clocks(copied_elements(p, exchange, columns["copied"]))
     # Whatever the config: what memory brings and takes. A little of the rest still tells configs apart.
     return np.maximum(made, p.bytes / MEMORY) + made / 64 + BEGUN + (shared > 1) * TOGETHER
