@@ -331,8 +331,17 @@ def test_a_config_whose_workspace_several_parameters_ask_for() -> None:
     device, (problem,) = capability.named("h200"), Problem.parse("hc:nt:2304x2304x2304")
     stencil = STENCILS["pairs"]
     config = stencil.default(problem, device).with_(
-        **{"tile_m": 192, "tile_n": 128, "ping_pong": 0, "steps": 1, "stages": 4, "outs": 2},
-        **{"cluster_m": 1, "cluster_n": 1, "overlap": 0, "copied": 1, "cut": 1},
+        tile_m=192,
+        tile_n=128,
+        ping_pong=0,
+        steps=1,
+        stages=4,
+        outs=2,
+        cluster_m=1,
+        cluster_n=1,
+        overlap=0,
+        copied=1,
+        cut=1,
     )
     assert stencil.space(problem, device).member(config) is None
     other = roomless.small_config(stencil, problem, device, config)
