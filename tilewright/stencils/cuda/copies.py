@@ -7,21 +7,24 @@ bytes. Functions on configs work on numbers and on NumPy arrays.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tilewright.model import Problem
+from tilewright.space import Rule
+from tilewright.stencils.cuda.large import mapped
 from tilewright.stencils.cuda.warpgroup.needs import LINE, THREADS
-from tilewright.targets.cuda.arguments import Pointer, Scalar, Struct
+from tilewright.targets.cuda.arguments import Pointer, Scalar, Struct, TensorMap
 
 OF_A, OF_B = 2, 1
 IN_FRONT = 128
 """Bytes of the workspace that count pieces; they begin with 0, and all else comes behind them."""
 ACROSS, ALONG = 32, 64
 """Elements of a piece, which a warp copies at once."""
-MOST = 2**31
-"""Bytes of copies: of squares, one of 23,170 rows."""
+MOST = 2**29
+"""Elements of copies: of squares, one of 23,170 rows."""
 MEMORY = 2400
 """Bytes that device memory moves in a clock: 4.3 TB/s at some 1.8 GHz."""
 BEGUN = 6000
@@ -44,8 +47,18 @@ def length(k: int) -> int:
 
 def elements(rows: Any, columns: Any, k: int, copied: Any) -> Any:
     """Elements that are copied for a product of so many rows and columns."""
-    of_a, of_b = (np.asarray(copied) & OF_A) > 0, (np.asarray(copied) & OF_B) > 0
-    return (of_a * rows + of_b * columns) * length(k)
+    return (copied // OF_A * rows + copied % OF_A * columns) * length(k)
+
+
+def rules(fits: Callable[..., Any]) -> Iterator[Rule]:
+    """What spaces say of ``copied``; ``fits`` of the elements that are copied."""
+    yield Rule(
+        "copied-overlap",
+        "hard",
+        "counters of copies are cleared between two kernels",
+        lambda overlap, copied: (copied == 0) | (overlap == 0),
+    )
+    yield Rule("copied-room", "soft", "copies take 2^31 bytes at most", fits)
 
 
 def placed(p: Problem, copied: int, behind: int) -> Copies:
@@ -57,6 +70,11 @@ def placed(p: Problem, copied: int, behind: int) -> Copies:
     return Copies(
         behind if copied & OF_A else -1, behind + of_a if copied & OF_B else -1, behind + of_a + of_b
     )
+
+
+def map_of(p: Problem, operand: int, across: int, lines: int, at: int) -> TensorMap:
+    """The copy of an operand that lies at a place of the workspace, in boxes of so many lines along k."""
+    return mapped(p, operand, (p.k, across), length(p.k), lines, at)
 
 
 def argument(p: Problem, found: Copies, operands: tuple[int, int]) -> Struct:

@@ -81,19 +81,8 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "what runs along k comes as it lies",
         lambda exchange, copied: (copied == 0) | (turned(p, exchange) > 0),
     )
-    yield Rule(
-        "copied-overlap",
-        "hard",
-        "counters of copies are cleared between two kernels",
-        lambda overlap, copied: (copied == 0) | (overlap == 0),
-    )
     yield limits.shared_per_block(device, shared_bytes, "the ring and places of C fit")
-    yield Rule(
-        "copied-room",
-        "soft",
-        "copies take 2^31 bytes at most",
-        lambda exchange, copied: copied_elements(p, exchange, copied) * 4 <= copies.MOST,
-    )
+    yield from copies.rules(lambda exchange, copied: copied_elements(p, exchange, copied) <= copies.MOST)
     least = min(int(turned(p, 0)), int(turned(p, 1)))
     yield Rule(
         "exchange-turned",

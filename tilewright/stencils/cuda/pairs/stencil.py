@@ -100,7 +100,7 @@ class PairsStencil(LargeStencil):
         a, b, _ = made.stored
         return (
             product(made, p.ldc, c["band"] // (c["tile_n"] * c["cluster_n"])),
-            mapped(p, of_a, (made.k, made.m), copies.length(made.k), lines_a, found.a)
+            copies.map_of(p, of_a, made.m, lines_a, found.a)
             if c["copied"]
             else mapped(p, of_a, a, made.lda, lines_a),
             mapped(p, of_b, b, made.ldb, lines_b),

@@ -13,6 +13,7 @@ import numpy as np
 
 from tilewright.model import Config, Device, Problem
 from tilewright.space import HARDWARE, Space
+from tilewright.stencils.cuda import copies
 from tilewright.stencils.cuda.common import cheapest
 from tilewright.stencils.cuda.warpgroup.needs import (
     LINE,
@@ -140,6 +141,7 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     loads = sums // gathered(sums) * -(-others // at_once(sums))
     joined = np.where(given > 0, met + loads * CALLED + TOLD, 0)
     made = (whole + part + joined) * order * (1 + BESIDE * overlap) * np.where(cut > 0, UNSURE, 1)
+    made = made + copies.clocks(copies.elements(p.m, p.n, p.k, columns["copied"]))
     began = BEGUN + (1 - overlap) * (BEHIND + (shared > 1) * TOGETHER)
     # Whatever the config: what memory brings and takes. A little of the rest still tells configs apart.
     result = p.m * p.n * p.dtype.itemsize
@@ -155,7 +157,7 @@ def _of_slice(p: Problem, columns: Columns, count: Any, active: Any) -> Any:
     rows, width = sides(tile_m, tile_n, columns["lanes"])
     read = rows / 64 * (width + 64)
     # Turning moves every line twice, beside what tensor cores read; lanes read in their place.
-    turned = turned_rows(p, tile_m, tile_n, columns["lanes"])
+    turned = turned_rows(p, tile_m, tile_n, columns["lanes"], columns["copied"])
     moved = (read + tile_m + tile_n + 2 * turned) * LINE / BANKS
     # Groups that have a tile each meet.
     both = (columns["ping_pong"] > 0) & (active < count)
