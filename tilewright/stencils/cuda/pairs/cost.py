@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from tilewright.model import Config, Device, Problem
-from tilewright.space import HARDWARE, Space
-from tilewright.stencils.cuda import copies
-from tilewright.stencils.cuda.common import cheapest
+from tilewright.space import Space
+from tilewright.stencils.cuda import copies, cuts
 from tilewright.stencils.cuda.pairs.needs import SLICE, clusters, copied_elements, turned
 from tilewright.stencils.cuda.warpgroup.needs import LINE, cut_share, cut_tiles, cut_workers, stage_bytes
 
@@ -42,11 +41,7 @@ take, and how sure all of this is."""
 
 def best(space: Space, p: Problem, device: Device) -> Config:
     """The cheapest of all configs; where the soft rules leave none, of those that the hardware can run."""
-    varied = [param for param in space.params if param.name not in SETTLED]
-    grid = np.meshgrid(*(np.array(param.values) for param in varied), indexing="ij")
-    columns: Columns = {param.name: x.ravel() for param, x in zip(varied, grid, strict=True)} | SETTLED
-    cost = clocks(p, device, columns)
-    found = cheapest(space, columns, cost) or cheapest(space, columns, cost, (*HARDWARE, "hard"))
+    found = cuts.cheapest(space, SETTLED, lambda columns: clocks(p, device, columns))
     if found is None:
         raise AssertionError(f"no config of pairs fits {p.key}, which it accepts")
     return found

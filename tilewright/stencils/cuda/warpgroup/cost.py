@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from tilewright.model import Config, Device, Problem
-from tilewright.space import HARDWARE, Space
-from tilewright.stencils.cuda import copies
-from tilewright.stencils.cuda.common import cheapest
+from tilewright.space import Space
+from tilewright.stencils.cuda import copies, cuts
 from tilewright.stencils.cuda.warpgroup.needs import (
     LINE,
     at_once,
@@ -87,13 +86,8 @@ UNSURE = 1.02
 
 def best(space: Space, p: Problem, device: Device) -> Config:
     """The cheapest of all configs; where the soft rules leave none, of those that the hardware can run."""
-    varied = [param for param in space.params if param.name not in SETTLED]
-    grid = np.meshgrid(*(np.array(param.values) for param in varied), indexing="ij")
-    columns: Columns = {param.name: x.ravel() for param, x in zip(varied, grid, strict=True)} | SETTLED
-    if p.k <= SHALLOW:
-        columns = {**columns, "band": NARROW_BAND}
-    cost = clocks(p, device, columns)
-    found = cheapest(space, columns, cost) or cheapest(space, columns, cost, (*HARDWARE, "hard"))
+    settled = SETTLED | ({"band": NARROW_BAND} if p.k <= SHALLOW else {})
+    found = cuts.cheapest(space, settled, lambda columns: clocks(p, device, columns))
     if found is None:
         raise AssertionError(f"no config of warpgroup fits {p.key}, which it accepts")
     return found
