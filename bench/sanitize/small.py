@@ -176,12 +176,12 @@ def warpgroup(device: Device) -> Iterator[Job]:
             lanes = 1 if problem.transposed_b else 0 if problem.transposed_a else 2
         config = config.with_(blocks=2 * config["cluster_m"] * config["cluster_n"], lanes=lanes)
         yield made(stencil, problem, config, f"warpgroup_{letter}_{trans}_{turn}", device)
-    for copied, lanes in ((3, 0), (1, 2), (2, 1)):
+    for copied, lanes in ((1, 2), (2, 1), (2, 0)):
         (problem,) = Problem.parse("s:nt:392x456x262", alpha="any", beta="any", math="tf32")
         if stencil.accepts(problem, device) is None:
             config = stencil.default(problem, device).with_(**(alone | forms[4] | {"cluster_m": 2}))
             config = config.with_(blocks=4, overlap=0, lanes=lanes, copied=copied)
-            yield made(stencil, problem, config, f"warpgroup_s_nt_copied_{copied}", device)
+            yield made(stencil, problem, config, f"warpgroup_s_nt_copied_{copied}_{lanes}", device)
 
 
 def dmma(device: Device) -> Iterator[Job]:

@@ -49,7 +49,11 @@ def test_configs_keep_what_they_promise(text: str, beta: str, fixed: dict[str, i
     facts = dict(nvrtc.compile(PAIRS.source(p, config, H200), H200).facts)
     assert (facts["warnings"], facts["spills"], facts["stack"]) == (0, 0, 0), (config, facts)
     # What the groups end with is not more than the block began with.
-    assert 128 * max(24 + 2 * 240, 56 + 2 * 224) <= THREADS * facts["registers"] <= H200["registers_per_sm"]
+    assert (
+        128 * max(24 + 2 * 240, 56 + 2 * 224, 72 + 2 * 216)
+        <= THREADS * facts["registers"]
+        <= H200["registers_per_sm"]
+    )
 
 
 def test_fragments_beside_the_most_sums_are_refused_by_their_name() -> None:

@@ -29,8 +29,10 @@ SMALL |= {"overlap": 0, "band": 1024, "backwards": 1, "blocks": 132, "cut": 0, "
         ("s:nn:77x72x40", "any", {"tile_m": 128, "tile_n": 64, "outs": 2, "lanes": 2}),
         # B is copied along k, in pieces that end in words and lines, and A comes into registers.
         ("s:nt:77x70x40", "any", {"tile_m": 128, "tile_n": 64, "lanes": 2, "copied": 1}),
-        # Both are copied, A into the first of two places, and two blocks share what comes of it.
-        ("s:nt:66x132x68", "0", {"tile_m": 128, "cluster_n": 2, "copied": 3}),
+        # A is copied, two blocks share what comes of it, and B is turned.
+        ("s:nt:66x132x68", "0", {"tile_m": 128, "cluster_n": 2, "copied": 2}),
+        # Strips that tiles of a block need one after the other, while those before them are multiplied.
+        ("s:tt:40x600x72", "any", {"tile_n": 64, "ping_pong": 1, "band": 128, "copied": 1}),
         # Both operands are turned. Two blocks share what comes of B, in slices that two clusters share.
         ("s:nt:72x40x72", "1", {"cluster_m": 2, "cut": 2}),
     ],

@@ -21,7 +21,7 @@ INLINE void multiply_tiles(const Product &g, const Cut &cut, const TensorMap &ma
     const unsigned char *const a = shared_memory, *const b = shared_memory + OF_A + (PING_PONG ? 0 : group * GROUP_ROWS * LINE);
     const unsigned long long of_a = slice_operand<true>(a);
     Results results(g, map_c, group, threadIdx.x % 128);
-    Meeting meeting(cut, group, threadIdx.x % 128);
+    Meeting meeting(g, cut, group, threadIdx.x % 128);
     Turn<STAGES> turn;
     if (PING_PONG && group == 1) pass(FIRST_TURN, 256);
     bool own = !PING_PONG || group == 1;

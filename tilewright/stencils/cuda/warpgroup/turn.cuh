@@ -7,8 +7,10 @@
 
 // Halves of a box that are on their way at once, as registers allow: groups that hold more sums leave fewer.
 constexpr int HALVES = SUMS <= 128 ? 2 : 1;
-// Registers of a thread that loads or turns, and of one that multiplies.
-constexpr int FEW = TURNED ? (HALVES > 1 ? 56 : 40) : 24, MANY = TURNED ? (HALVES > 1 ? 224 : 232) : 240;
+// Whether an operand is copied (copies.cuh), also by these warps while others multiply.
+constexpr bool COPIES = COPY_A || COPY_B, BEHIND = COPIES && !TURNED && HALVES > 1;
+// Registers of a thread that loads, turns or copies, and of one that multiplies: what three groups begin with.
+constexpr int FEW = TURNED ? (HALVES > 1 ? 56 : 40) : BEHIND ? 72 : 24, MANY = (3 * 168 - FEW) / 2;
 
 // Line i of four, of which the first is the first or the fifth of eight, by where position p of that one is.
 INLINE uint4 *of_line(unsigned char *box, int four, int position, int i) {
