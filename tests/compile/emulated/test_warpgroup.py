@@ -11,7 +11,16 @@ from tilewright.model import Config
 pytestmark = marks.COMPILED
 
 SMALL = {"tile_m": 64, "tile_n": 128, "ping_pong": 0, "cluster_m": 1, "cluster_n": 1, "stages": 2, "outs": 1}
-SMALL |= {"overlap": 0, "band": 1024, "backwards": 1, "blocks": 132, "cut": 0, "lanes": 0, "copied": 0}
+SMALL |= {
+    "overlap": 0,
+    "band": 1024,
+    "backwards": 1,
+    "blocks": 132,
+    "cut": 0,
+    "lanes": 0,
+    "copied": 0,
+    "behind": 0,
+}
 
 
 @pytest.mark.parametrize(
@@ -32,7 +41,7 @@ SMALL |= {"overlap": 0, "band": 1024, "backwards": 1, "blocks": 132, "cut": 0, "
         # A is copied, two blocks share what comes of it, and B is turned.
         ("s:nt:66x132x68", "0", {"tile_m": 128, "cluster_n": 2, "copied": 2}),
         # Strips that tiles of a block need one after the other, while those before them are multiplied.
-        ("s:tt:40x600x72", "any", {"tile_n": 64, "ping_pong": 1, "band": 128, "copied": 1}),
+        ("s:tt:40x600x72", "any", {"tile_n": 64, "ping_pong": 1, "band": 128, "copied": 1, "behind": 1}),
         # Both operands are turned. Two blocks share what comes of B, in slices that two clusters share.
         ("s:nt:72x40x72", "1", {"cluster_m": 2, "cut": 2}),
     ],

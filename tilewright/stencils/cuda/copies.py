@@ -52,8 +52,9 @@ def elements(rows: Any, columns: Any, k: int, copied: Any) -> Any:
     return (copied // OF_A * rows + copied % OF_A * columns) * length(k)
 
 
-def rules(fits: Callable[..., Any]) -> Iterator[Rule]:
-    """What spaces say of ``copied``; ``fits`` of the elements that are copied."""
+def rules(fits: Callable[..., Any], idle: Callable[..., Any]) -> Iterator[Rule]:
+    """What spaces say of ``copied`` and of ``behind``; ``fits`` of the elements that are copied, ``idle`` of
+    warps that can copy while others multiply."""
     yield Rule(
         "copied-overlap",
         "hard",
@@ -61,6 +62,12 @@ def rules(fits: Callable[..., Any]) -> Iterator[Rule]:
         lambda overlap, copied: (copied == 0) | (overlap == 0),
     )
     yield Rule("copied-room", "soft", "copies take 2^31 bytes at most", fits)
+    yield Rule(
+        "behind",
+        "hard",
+        "warps that turn, or leave their registers to more sums, copy nothing",
+        idle,
+    )
 
 
 def lines(p: Problem, copied: int) -> int:

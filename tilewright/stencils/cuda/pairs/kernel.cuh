@@ -50,6 +50,9 @@
 #ifndef COPIED
 #define COPIED 0  // whether an A that runs across k is copied along k by the same launch, and not turned in shared memory
 #endif
+#ifndef BEHIND
+#define BEHIND 0  // whether what the first tiles do not need is copied while these are multiplied
+#endif
 #ifndef STEPS
 #define STEPS 2  // products along k, of eight elements, whose fragments come at once
 #endif
@@ -101,6 +104,7 @@ static_assert(STEPS == 1 || STEPS == 2, "steps: two sets of fragments are a slic
 static_assert(TILE_M <= 128 || STEPS == 1, "steps-sums: fragments take registers of sums");
 static_assert(A_ALONG || TILE_M <= 128, "turned-sums: warps that turn take registers of sums");
 static_assert(!COPIED || !TRANS_A, "copied-across: what runs along k comes as it lies");
+static_assert(!BEHIND || (COPIED && TILE_M <= 128), "behind: warps that turn, or leave their registers to more sums, copy nothing");
 static_assert(!COPIED || !OVERLAP, "copied-overlap: counters of copies are cleared between two kernels");
 static_assert(CLUSTER_M * CLUSTER_N <= 2, "cluster: two blocks share one operand");
 static_assert(STAGES >= 2, "ring: one slice comes while another one is multiplied");

@@ -12,6 +12,7 @@ of the imaginary ones. Neither is written apart, nor twice. What surrounds the p
     ping_pong  whether each of two warp groups multiplies tiles of its own, else half of the columns of each
     copied   whether a first operand that runs across k is copied along k into the workspace, by the same
              launch, and is not turned in shared memory
+    behind   whether what the first tiles do not need is copied while these are multiplied
     steps    products along k whose fragments come at once, while those before them are multiplied
     cluster_m, cluster_n   blocks that share what comes of the second operand, of the first
     stages   slices of 32 along k in shared memory
@@ -128,7 +129,7 @@ class PairsStencil(LargeStencil):
 
 def _whole(config: Config) -> Config:
     """A config that may have been recorded before operands were copied."""
-    return Config({"copied": 0, **config})
+    return Config({"copied": 0, "behind": 0, **config})
 
 
 def _cut(p: Problem, c: Config) -> Struct:

@@ -5,9 +5,8 @@
 // Who includes this says which operand it is: COPY_A or COPY_B. In front of the workspace are counters, then come sums of tiles
 // that are cut, and then the copy.
 //
-//   ahead    what the first tiles of all blocks need is copied by all warps of the grid, before anything is multiplied
-//   behind   the rest, while these tiles are multiplied, by the warps of the group that loads which have nothing else to do; all
-//            is copied ahead where they turn the other operand, or have no registers left
+//   ahead    all of it, or with BEHIND what the first tiles of all blocks need, by all warps, before anything is multiplied
+//   behind   the rest, while these tiles are multiplied, by the warps of the group that loads which have nothing else to do
 //
 // Warps take pieces by their turn, and the ones that load wait until all are done that they need: nobody waits who has a piece,
 // so blocks need not run at the same time. Of a piece a lane has four tiles of 4 x 4 numbers: it reads 16 bytes of four columns
@@ -16,6 +15,7 @@
 
 #include "lib/global.cuh"
 
+constexpr bool COPIES = COPY_A || COPY_B;
 constexpr int STRIP = 32, PIECE = 64, PARTS_OF_PIECE = PIECE / 16;  // lines, elements along k of a piece, and parts of four lanes
 constexpr int FRONT = 128;                                          // bytes that counters are a multiple of
 

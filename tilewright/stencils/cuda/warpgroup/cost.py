@@ -29,7 +29,7 @@ from tilewright.stencils.cuda.warpgroup.needs import (
 )
 
 Columns = Mapping[str, Any]
-SETTLED = {"band": 2048, "backwards": 1}
+SETTLED = {"band": 2048, "backwards": 1, "behind": 0}
 """What was best or level with the best for all tiles."""
 SHALLOW, NARROW_BAND = 128, 1024
 """k up to which little more than C is moved, and the band that is then faster: by 4 to 7 in a hundred for

@@ -67,6 +67,9 @@
 #ifndef COPIED
 #define COPIED 0  // which operand of float32 that runs across k is copied along k by the same launch, and not turned: 1 B, 2 A
 #endif
+#ifndef BEHIND
+#define BEHIND 0  // whether what the first tiles do not need is copied while these are multiplied
+#endif
 #ifndef CUT
 #define CUT 0  // whether tiles are cut along k: the host says which, and who has how much of them
 #endif
@@ -88,6 +91,8 @@ constexpr int ROWS = BY_A ? TILE_M : TILE_N, WIDTH = BY_A ? TILE_N : TILE_M, GRO
 // Slices whose products go on while those of the next one are asked for: a group that multiplies alone never waits for all, but
 // where they read fragments in registers, which those of the next slice take.
 constexpr int FLIGHT = PING_PONG && !LANES;
+// Whether warps that do not load have nothing to do, and registers for it.
+constexpr bool IDLE = (A_ALONG || LANES == 2) && (B_ALONG || LANES == 1) && WIDTH * GROUP_ROWS <= 128 * 128;
 
 static_assert((TYPE_BITS == 16 || TYPE_BITS == 32) && !COMPLEX, "type: real numbers of 16 bits, or float32 as tf32");
 static_assert(WIDTH % 64 == 0 && WIDTH <= 256, "width: the widest product of a warp group has 256 columns");
@@ -99,6 +104,7 @@ static_assert(!LANES || (TYPE_BITS == 32 && (BY_A ? !TRANS_A : TRANS_B)), "lanes
 static_assert(!LANES || WIDTH * GROUP_ROWS <= 128 * 128, "lanes-sums: fragments take registers of sums");
 static_assert(!COPIED || (TYPE_BITS == 32 && (COPY_A ? !TRANS_A : TRANS_B)), "copied: copies are of float32 that runs across k");
 static_assert(!LANES || LANES != COPIED, "copied-lanes: what comes into registers is not copied");
+static_assert(!BEHIND || (COPIED && IDLE), "behind: warps that turn, or leave their registers to more sums, copy nothing");
 static_assert(!COPIED || !OVERLAP, "copied-overlap: counters of copies are cleared between two kernels");
 static_assert(STAGES >= 2, "ring: one slice comes while another one is multiplied");
 

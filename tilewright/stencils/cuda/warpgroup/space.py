@@ -47,6 +47,7 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("cut", CUTS, absent=0),
         Param("lanes", (0, *by_lanes(p)), absent=0),
         Param("copied", (0, *by_lanes(p)), absent=0),
+        Param("behind", (0, 1) if by_lanes(p) else (0,), absent=0),
     ]
 
 
@@ -101,7 +102,15 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "what comes into registers is not copied",
         lambda lanes, copied: (lanes == 0) | (lanes != copied),
     )
-    yield from copies.rules(lambda copied: copies.elements(p.m, p.n, p.k, copied) <= copies.MOST)
+    across = (copies.OF_A,) * (not p.transposed_a) + (copies.OF_B,) * p.transposed_b
+
+    def idle(tile_m: Any, tile_n: Any, ping_pong: Any, lanes: Any, copied: Any, behind: Any) -> Any:
+        found = (copied > 0) & (group_sums(tile_m, tile_n, ping_pong) <= 128 * 128)
+        for operand in across:
+            found = found & ((lanes == operand) | (copied == operand))
+        return (behind == 0) | found
+
+    yield from copies.rules(lambda copied: copies.elements(p.m, p.n, p.k, copied) <= copies.MOST, idle)
     yield limits.shared_per_block(device, shared_bytes, "the ring and boxes of C fit")
     yield Rule(
         "tile-in-m",

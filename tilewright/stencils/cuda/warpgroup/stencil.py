@@ -21,6 +21,7 @@ et al., "CUTLASS" (2023), and of P. Shankhdhar, "Outperforming cuBLAS on H100" (
              0 none, 1 B, 2 A
     copied   which operand of tf32 that runs across k is copied along k into the workspace, by the same
              launch: 0 none, 1 B, 2 A
+    behind   whether what the first tiles do not need of it is copied while these are multiplied
 
 Sizes are in elements, shared memory in bytes. Sizes of the problem are arguments: one binary serves them all.
 """
@@ -142,7 +143,7 @@ class WarpGroupStencil(LargeStencil):
 def _whole(config: Config) -> Config:
     """A config that may have been recorded before tiles were cut and operands came into registers or were
     copied."""
-    return Config({"cut": 0, "lanes": 0, "copied": 0, **config})
+    return Config({"cut": 0, "lanes": 0, "copied": 0, "behind": 0, **config})
 
 
 def _cut(p: Problem, c: Config) -> Struct:

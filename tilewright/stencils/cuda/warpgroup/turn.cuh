@@ -7,8 +7,6 @@
 
 // Halves of a box that are on their way at once, as registers allow: groups that hold more sums leave fewer.
 constexpr int HALVES = SUMS <= 128 ? 2 : 1;
-// Whether an operand is copied (copies.cuh), also by these warps while others multiply.
-constexpr bool COPIES = COPY_A || COPY_B, BEHIND = COPIES && !TURNED && HALVES > 1;
 // Registers of a thread that loads, turns or copies, and of one that multiplies: what three groups begin with.
 constexpr int FEW = TURNED ? (HALVES > 1 ? 56 : 40) : BEHIND ? 72 : 24, MANY = (3 * 168 - FEW) / 2;
 
