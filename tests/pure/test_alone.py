@@ -73,6 +73,19 @@ def test_nothing_is_said_of_what_was_not_measured() -> None:
     assert alone.standing("classic", problem("s:4000x3000x500"), A100) is None
 
 
+def test_products_alone_in_complex64_go_to_the_array_librarys_own_routine(new_home: Path) -> None:
+    """Where the library multiplies: others, batches and conjugates go to cuBLASLt."""
+    for text, by in (
+        ("c:847x1582x424", {"by": "library"}),
+        ("c:nj:847x1582x424", {}),
+        ("z:1168x24x1008", {}),
+        ("c:847x1582x424@3", {}),
+    ):
+        plan = dispatch.plan(problem(text), H200)
+        assert plan.origin == "vendor", text
+        assert dict(plan.config or {}) == by, text
+
+
 def test_a_point_says_how_columns_are_aligned() -> None:
     for text in ("h:nn:33x17x99", "d:tt:33x17x99", "s:tn:64x128x100"):
         p = problem(text)
