@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,9 +25,16 @@ def problem(text: str, **fields: object) -> Problem:
     return Problem.parse(text, **fields)[0]
 
 
+@pytest.fixture(autouse=True)
+def forgotten() -> Iterator[None]:
+    """What is remembered of a table is of the one that a test put in its place."""
+    alone.measured.cache_clear()
+    yield
+    alone.measured.cache_clear()
+
+
 @pytest.fixture
 def table(monkeypatch: pytest.MonkeyPatch) -> None:
-    alone.measured.cache_clear()
     monkeypatch.setattr(alone, "table", lambda: {"h200": {"classic": {"s": ROWS}, "warpgroup": {"h": ROWS}}})
 
 
@@ -54,14 +62,12 @@ def test_a_product_that_was_timed_goes_by_its_own_time(monkeypatch: pytest.Monke
     monkeypatch.setattr(
         alone, "table", lambda: {"h200": {"warpgroup": table, "classic": {"s": [*ROWS, one[2]]}}}
     )
-    alone.measured.cache_clear()
     same = "4096x4096x512"
     assert alone.standing("warpgroup", problem(f"s:{same}"), H200) == (True, 1.02)
     assert alone.standing("warpgroup", problem(f"h:{same}"), H200) == (True, 1.02)
     assert alone.standing("warpgroup", problem(f"b:{same}"), H200) == (False, 0.97)
     # What medians leave open is taken off.
     assert alone.standing("classic", problem(f"s:{same}"), H200) == (False, 1.004)
-    alone.measured.cache_clear()
 
 
 @pytest.mark.usefixtures("table")
@@ -71,6 +77,15 @@ def test_nothing_is_said_of_what_was_not_measured() -> None:
     assert alone.standing("classic", problem("d:4000x3000x500"), H200) is None
     assert alone.standing("inner", problem("s:4000x3000x500"), H200) is None
     assert alone.standing("classic", problem("s:4000x3000x500"), A100) is None
+
+
+def test_a_stencil_that_hardly_met_a_type_alone_is_not_counted_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However much it gains in batches; of a type that nobody met nothing is said."""
+    held = {"h200": {"whole": {"h": ROWS[:7]}, "warpgroup": {"h": ROWS}}}
+    monkeypatch.setattr(alone, "table", lambda: held)
+    assert alone.standing("whole", problem("h:tt:34x386x17"), H200) == (False, 1.0)
+    assert alone.standing("whole", problem("b:tt:34x386x17"), H200) == (False, 1.0)
+    assert alone.standing("whole", problem("hc:tt:34x386x17"), H200) is None
 
 
 def test_products_alone_in_complex64_go_to_the_array_librarys_own_routine(new_home: Path) -> None:
