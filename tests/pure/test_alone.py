@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bench.alone import HIGH, LOW, drawn, listed
-from bench.foretold import added, gathered, verdicts
+from bench.foretold import added, gathered, timed, verdicts
 from tilewright.model import Problem
 from tilewright.planning import alone, dispatch
 from tilewright.stencils.cuda.common import units
@@ -141,7 +142,7 @@ def test_what_is_drawn_is_log_uniform_and_the_same_for_a_seed() -> None:
 
 
 def test_data_is_made_of_measurements_and_held_against_others() -> None:
-    measured = {("h200", f"s:nn:{m}x{n}x{k}"): {"classic": gain} for m, n, k, *_, gain in ROWS}
+    measured = {("h200", problem(f"s:nn:{m}x{n}x{k}")): {"classic": gain} for m, n, k, *_, gain in ROWS}
     data = gathered(measured)
     # Short products are those of batches.
     assert len(data["h200"]["classic"]["s"]) == len(ROWS)
@@ -151,9 +152,20 @@ def test_data_is_made_of_measurements_and_held_against_others() -> None:
     assert both["h200"]["inner"]["s"] == ROWS[:1]
     judged = verdicts(measured, data)
     by = {line["problem"]: line for line in judged}
-    assert by["s:nn:8192x8192x512"]["runs"] == "classic"
-    assert by["s:nn:32x32x512"]["runs"] == "cublas"
-    assert by["s:nn:32x32x512"]["gain"] == 1
+    assert by["s:nn:8192x8192x512@1"]["runs"] == "classic"
+    assert by["s:nn:32x32x512@1"]["runs"] == "cublas"
+    assert by["s:nn:32x32x512@1"]["gain"] == 1
+
+
+def test_a_measurement_of_columns_that_begin_anywhere_is_a_point_of_its_own(tmp_path: Path) -> None:
+    """And not one of the packed product that has the same extents; of others nothing is kept."""
+    line = {"kind": "large", "origin": "default", "problem": "b:nn:4096x4096x4096@1"}
+    layouts = {"packed": 1.02, "ld4097,4097,4098+align2": 4.0, "ld4100,4100,4104": 1.1, "+gaps": 9.0}
+    told = [line | {"layout": at, "stencil": "s unaligned", "against_cublas": x} for at, x in layouts.items()]
+    file = tmp_path / "lines.jsonl"
+    file.write_text("".join(json.dumps(each) + "\n" for each in ({"device": "h200"}, *told)))
+    rows = gathered(timed([file]))["h200"]["s"]["b"]
+    assert [row[5:] for row in rows] == [[None, 1.02], [(2, 2, 2), 4.0], [(8, 8, 16), 1.1]]
 
 
 def test_what_ships_is_points() -> None:
