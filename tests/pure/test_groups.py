@@ -13,7 +13,7 @@ import pytest
 from tilewright import api
 from tilewright.calls import settings
 from tilewright.catalog import STENCILS
-from tilewright.cli import main
+from tilewright.cli.commands import arguments
 from tilewright.dtypes import narrowed, widened
 from tilewright.errors import ArgumentError, RecordsError
 from tilewright.model import (
@@ -230,11 +230,11 @@ def test_bounds_are_of_the_mean_product() -> None:
 
 
 def test_the_command_knows_lists_and_where_they_are_not_served() -> None:
-    kinds = [type(p) for p in main._problems([RANGES, "d:2..3"], "0,1")]
+    kinds = [type(p) for p in arguments.problems_of([RANGES, "d:2..3"], "0,1")]
     assert kinds == [GroupedProblem] * 2 + [Problem] * 4
-    assert [p.beta for p in main._problems([RANGES], "0,1")] == ["0", "1"]
+    assert [p.beta for p in arguments.problems_of([RANGES], "0,1")] == ["0", "1"]
     with pytest.raises(ArgumentError, match="is a list; accepted: products of one size"):
-        main._of_one_size([RANGES], "0")
+        arguments.of_one_size([RANGES], "0")
     assert "numpy" in api.explain(MIX)
 
 
