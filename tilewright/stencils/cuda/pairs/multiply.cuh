@@ -39,7 +39,6 @@ INLINE void multiply_tiles(const Product &g, const Cut &cut, const TensorMap &ma
         if (PING_PONG) meet(FIRST_TURN + group, 256);
         _Pragma("unroll 1") for (int slice = 0; slice < slices; slice++) {
             barrier_wait(TURNED ? turned_barrier(turn.at) : come_barrier(turn.at), turn.parity);
-            if (CARRIED) barrier_wait(turned_barrier(turn.at), turn.parity);
             __syncwarp();  // lanes may leave the wait apart
             UNROLL for (int set = 0; set < SETS; set++) {
                 // One set is loaded while products of the other one go on.

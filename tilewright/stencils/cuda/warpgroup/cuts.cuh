@@ -2,7 +2,7 @@
 // of a tile adds those of all others while it stores, the nearest first. The order is always the same, and so is the result.
 //
 // A place holds the accumulators of a group as its threads have them, 16 bytes of all threads after each other; a flag says that
-// they are there.
+// they are there. IN_FRONT of them the workspace may have something else (copies.cuh).
 #pragma once
 
 #include "lib/global.cuh"
@@ -24,10 +24,10 @@ struct Meeting {
         const int block = worker * CLUSTER + (CLUSTER > 1 ? blockIdx.y : 0);
         return block * PARTS + (PING_PONG ? 0 : group);
     }
-    INLINE unsigned long long *flag(int worker) const { return (unsigned long long *)cut.workspace + place(worker); }
+    INLINE unsigned long long *flag(int worker) const { return (unsigned long long *)(cut.workspace + IN_FRONT) + place(worker); }
     INLINE uint4 *sums(int worker) const {
         const int flags = ceiling(cut.workers * CLUSTER * PARTS * 8, FLAGS) * FLAGS;
-        return (uint4 *)(cut.workspace + flags) + (long long)place(worker) * (SUMS / 4 * 128) + thread;
+        return (uint4 *)(cut.workspace + IN_FRONT + flags) + (long long)place(worker) * (SUMS / 4 * 128) + thread;
     }
 
     // For whoever has the end of the tile.
