@@ -21,6 +21,8 @@ SMALL |= {"band": 1024, "blocks": 132, "cut": 0, "a_first": 1, "products": 1, "t
         ("s:nt:66x33x19", "any", {}),
         # Three blocks share five tiles along k.
         ("s:nt:66x33x35", "1", {"rows": 4, "lanes_m": 4, "cut": 1, "blocks": 3}),
+        # Nine share one, and add the sums of two each.
+        ("s:nt:30x33x70", "0", {"cut": 11}),
         # Planes of complex numbers, of operands that are turned and that are not; two blocks.
         (
             "c:nc:34x35x21",

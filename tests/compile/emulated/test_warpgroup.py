@@ -27,6 +27,9 @@ SMALL |= {"overlap": 0, "band": 1024, "backwards": 1, "blocks": 132, "cut": 0, "
         ),
         # A comes into registers, and rows of tensor cores are rows of C.
         ("s:nn:77x72x40", "any", {"tile_m": 128, "tile_n": 64, "outs": 2, "lanes": 2}),
+        # Ten share one tile, most of whose columns do not come, and add the sums of three each.
+        ("h:nn:40x20x600", "0", {"tile_n": 64, "ping_pong": 1, "cut": 11}),
+        ("h:tt:20x72x600", "1", {"cut": 11}),
         # Both operands are turned. Two blocks share what comes of B, in slices that two clusters share.
         ("s:nt:72x40x72", "1", {"cluster_m": 2, "cut": 2}),
     ],

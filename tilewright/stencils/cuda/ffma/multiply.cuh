@@ -93,11 +93,11 @@ INLINE void multiply_tiles(const Product &g, const Packs &packs, const Cut &cut,
             }
 #endif
         }
+        if (CUT) meeting.add(sum, walk);
         if (!walk.ends()) {
             meeting.give(sum);
             continue;
         }
-        if (CUT) meeting.add(sum, walk);
         const Tile tile(tiles, walk.number);
         store(g, sum, kept, tile.m + row, tile.n + column);
     }

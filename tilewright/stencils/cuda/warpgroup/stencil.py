@@ -37,8 +37,10 @@ from tilewright.stencils.cuda.source import ARGUED, asked, chosen, written
 from tilewright.stencils.cuda.warpgroup.cost import best, clocks
 from tilewright.stencils.cuda.warpgroup.needs import (
     BLOCK,
+    LINE,
     THREADS,
     cut_of,
+    lines,
     shared_bytes,
     slice_of,
     tiles,
@@ -105,13 +107,14 @@ class WarpGroupStencil(LargeStencil):
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         p, c = problem, _whole(config)
         along = slice_of(p)
-        lines_a = c["tile_m"] // c["cluster_n"] if p.transposed_a else along
-        lines_b = along if p.transposed_b else c["tile_n"] // c["cluster_m"]
+        inside = lines(p, c["tile_m"], c["tile_n"], c["cluster_m"], c["cluster_n"])
+        inside_a, inside_b = (int(x) for x in inside)
+        clipped = LINE * (c["tile_m"] // c["cluster_n"] - inside_a + c["tile_n"] // c["cluster_m"] - inside_b)
         a, b, out = p.stored
         return (
-            product(p, p.ldc, c["band"] // (c["tile_n"] * c["cluster_n"])),
-            mapped(p, A, a, p.lda, lines_a),
-            mapped(p, B, b, p.ldb, lines_b),
+            product(p, p.ldc, c["band"] // (c["tile_n"] * c["cluster_n"]), clipped),
+            mapped(p, A, a, p.lda, inside_a if p.transposed_a else along),
+            mapped(p, B, b, p.ldb, along if p.transposed_b else inside_b),
             mapped(p, C, out, p.ldc, along if c["lanes"] == 2 else BLOCK),
             *([_cut(p, c)] if c["cut"] else []),
         )
