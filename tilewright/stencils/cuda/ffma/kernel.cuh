@@ -70,10 +70,11 @@
 constexpr int WARPS = 8, LANES_N = 32 / LANES_M;
 constexpr int TILE_M = ROWS * LANES_M * WARPS_M, TILE_N = COLUMNS * LANES_N * (WARPS / WARPS_M);  // of C
 // Whether A, and B, are packed or turned: those that lie along k, and complex ones.
-#define PACK_A ((TRANS_A && !TURNED) || COMPLEX)
-#define PACK_B ((!TRANS_B && !TURNED) || COMPLEX)
-constexpr bool PACKED = PACK_A || PACK_B;
-constexpr bool TURN_A = TRANS_A && TURNED, TURN_B = !TRANS_B && TURNED;
+#define ARRANGE_A (TRANS_A || COMPLEX)
+#define ARRANGE_B (!TRANS_B || COMPLEX)
+#define PACK_A (ARRANGE_A && !TURNED)
+#define PACK_B (ARRANGE_B && !TURNED)
+constexpr bool PACKED = PACK_A || PACK_B, TURN_A = ARRANGE_A && TURNED, TURN_B = ARRANGE_B && TURNED;
 constexpr int FOUR = 4;                        // real numbers of a word of 16 bytes
 constexpr int SLICE = DEPTH;                   // what tiles.cuh calls it
 constexpr int MOST = 2048;                     // multiply-adds of a thread that the instruction cache holds
@@ -81,8 +82,7 @@ constexpr int STEPS = ROWS * COLUMNS * DEPTH > MOST ? MOST / (ROWS * COLUMNS) : 
 constexpr int CLUSTER_M = 1, CLUSTER_N = 1, CLUSTER = 1;  // blocks share nothing
 
 static_assert(TYPE_BITS == 32, "type: float32, real or complex");
-static_assert((!TRANS_A && !COMPLEX || TILE_M % 32 == 0) && (TRANS_B && !COMPLEX || TILE_N % 32 == 0),
-              "packs: a warp packs or turns 32 rows of a tile");
+static_assert((!ARRANGE_A || TILE_M % 32 == 0) && (!ARRANGE_B || TILE_N % 32 == 0), "packs: a warp packs or turns 32 rows of a tile");
 static_assert(!TURNED || (!COMPLEX && DEPTH == 32), "turned: real numbers are turned 32 along k at once");
 static_assert(!PACKED || STAGES * DEPTH * (TILE_M + TILE_N) >= 12 * 32 * 33, "room: each warp packs a piece in the ring");
 static_assert(COMPLEX ? PRODUCTS == 3 || PRODUCTS == 4 : PRODUCTS == 1, "products: of complex numbers four, or three");
