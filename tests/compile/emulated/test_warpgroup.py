@@ -31,6 +31,9 @@ SMALL |= {"overlap": 0, "band": 1024, "backwards": 1, "blocks": 132, "cut": 0, "
         ("s:nt:77x70x40", "any", {"tile_m": 128, "tile_n": 64, "lanes": 2, "copied": 1}),
         # Both are copied, A into the first of two places, and two blocks share what comes of it.
         ("s:nt:66x132x68", "0", {"tile_m": 128, "cluster_n": 2, "copied": 3}),
+        # Ten share one tile, most of whose columns do not come, and add the sums of three each.
+        ("h:nn:40x20x600", "0", {"tile_n": 64, "ping_pong": 1, "cut": 11}),
+        ("h:tt:20x72x600", "1", {"cut": 11}),
         # Both operands are turned. Two blocks share what comes of B, in slices that two clusters share.
         ("s:nt:72x40x72", "1", {"cluster_m": 2, "cut": 2}),
     ],

@@ -26,7 +26,7 @@ from tilewright.stencils.cuda.dmma.needs import (
     unit,
 )
 
-TILES = (32, 48, 64, 80, 96, 112, 128, 160, 192, 256)
+TILES = (16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 256)
 """Some of them fill waves that powers of 2 leave empty."""
 STAGES = (2, 3, 4, 5, 6, 7, 8)
 BANDS = (1024, 2048, 4096)

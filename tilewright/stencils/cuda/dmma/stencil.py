@@ -46,7 +46,7 @@ from tilewright.targets.cuda.arguments import (
     Workspace,
 )
 
-SMALLEST = 17
+SMALLEST = 16
 """Extents below which most of a tile would be empty."""
 LARGEST = 2**29
 """Extents, and tiles of a product; coordinates count real numbers."""

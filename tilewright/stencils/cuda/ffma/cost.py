@@ -63,7 +63,7 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     stored = down_tile * across_tile * p.dtype.itemsize * (1 + (p.beta != "0")) / STORED
     count, sums = tiles(p, down_tile, across_tile), down_tile * across_tile * p.dtype.itemsize
     slices = -(-p.k // depth) * columns["products"]
-    of_a, of_b = packed_bytes(p, down_tile, across_tile, depth, columns["products"])
+    of_a, of_b = packed_bytes(p, down_tile, across_tile, depth, columns["products"], columns["turned"])
     packed = 2 * (of_a + of_b) / TURNED + np.where(of_a + of_b > 0, TOLD, 0)
     return (
         cuts.clocks(count, columns["blocks"], slices, columns["cut"], slice_clocks, 1.0, stored, sums)

@@ -16,6 +16,7 @@ from tilewright.space import Space
 from tilewright.stencils.cuda import copies, cuts
 from tilewright.stencils.cuda.warpgroup.needs import (
     LINE,
+    added,
     at_once,
     cut_tiles,
     cut_workers,
@@ -130,10 +131,10 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     given = np.where(cut > 0, workers - ended, 0)
     met = 2 * given * shared * tile_m * tile_n * 4 / MET
     # So many turns of loads, each for some sums of each thread and of some blocks.
-    others = np.where(given > 0, -(-workers // np.maximum(cut, 1)), 1) - np.where(workers > cut, 1, 0)
+    near, far = added(np.where(given > 0, -(-workers // np.maximum(cut, 1)), 1))
     sums = group_sums(tile_m, tile_n, columns["ping_pong"]) // 128
-    loads = sums // gathered(sums) * -(-others // at_once(sums))
-    joined = np.where(given > 0, met + loads * CALLED + TOLD, 0)
+    loads = sums // gathered(sums) * -(-np.maximum(near + far, 1) // at_once(sums))
+    joined = np.where(given > 0, met + loads * CALLED + np.where(far > 0, 2, 1) * TOLD, 0)
     made = (whole + part + joined) * order * (1 + BESIDE * overlap) * np.where(cut > 0, UNSURE, 1)
     made = made + copies.clocks(copies.elements(p.m, p.n, p.k, columns["copied"]))
     began = BEGUN + (1 - overlap) * (BEHIND + (shared > 1) * TOGETHER)

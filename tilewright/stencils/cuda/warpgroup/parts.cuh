@@ -1,6 +1,6 @@
 // Tiles that are cut along k, of warps whose sums are numbers of any kind: what a warp has of a tile that ends in another block
-// goes into the workspace, and the same warp of the block that has the end adds what all others have, the nearest first. The
-// order is always the same, and so is the result.
+// goes into the workspace, and the same warp of a block that has others to add (tiles.cuh) adds what these have. The order is
+// always the same, and so is the result.
 //
 // A place holds the sums of a warp, 16 bytes of all lanes after each other; a flag says that they are there. Who includes this
 // says how many NUMBERs a thread sums, which is which, number_of(sums, i), and how many bytes are IN_FRONT in the workspace.
@@ -26,7 +26,7 @@ struct Meeting {
         return (uint4 *)(cut.workspace + IN_FRONT + flags) + (long long)place(worker) * (SUM_WORDS * 32) + lane;
     }
 
-    // For whoever has the end of the tile.
+    // For whoever adds it.
     INLINE void give(Sums &sum) const {
         UNROLL for (int i = 0; i < SUM_WORDS; i++) {
             Word word;
@@ -40,29 +40,28 @@ struct Meeting {
         __syncwarp();
     }
 
-    // For the end of a tile: waits for all others that have a part of it, and adds these.
+    // Waits for all whose sums this block adds to its own, and adds these.
     INLINE void add(Sums &sum, const Walk &walk) const {
-        if (walk.first == 0) return;
-        const int start = (walk.number - walk.whole) * cut.counted;
-        int farthest = blockIdx.x;
-        while (farthest > 0 && walk.begin(farthest) > start) farthest--;
-        _Pragma("unroll 1") for (int worker = (int)blockIdx.x - 1; worker >= farthest; worker -= AT_ONCE_MET) {
-            if (lane < AT_ONCE_MET && worker - lane >= farthest) {
+        const Partners partners(walk);
+        const int count = partners.count();
+        _Pragma("unroll 1") for (int one = 0; one < count; one += AT_ONCE_MET) {
+            if (lane < AT_ONCE_MET && one + lane < count) {
+                unsigned long long *const at = flag(partners.worker(one + lane));
                 unsigned long long come;
                 do {
-                    asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(come) : "l"(flag(worker - lane)) : "memory");
+                    asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(come) : "l"(at) : "memory");
                 } while (come != cut.stamp);
-                *flag(worker - lane) = 0;  // A graph that runs again has the same stamp.
+                *at = 0;  // A graph that runs again has the same stamp.
             }
             __syncwarp();
             UNROLL for (int first = 0; first < SUM_WORDS; first += WORDS_MET) {
                 Word found[AT_ONCE_MET][WORDS_MET];
-                // The farthest one comes again where there are no others.
+                // The last one comes again where there are no others.
                 UNROLL for (int w = 0; w < AT_ONCE_MET; w++)
                     UNROLL for (int i = 0; i < WORDS_MET; i++)
-                        global_load(found[w][i].vector, words(max(worker - w, farthest)) + (first + i) * 32);
+                        global_load(found[w][i].vector, words(partners.worker(min(one + w, count - 1))) + (first + i) * 32);
                 UNROLL for (int w = 0; w < AT_ONCE_MET; w++) {
-                    if (worker - w < farthest) break;
+                    if (one + w >= count) break;
                     UNROLL for (int i = 0; i < WORDS_MET; i++)
                         UNROLL for (int e = 0; e < OF_WORD; e++) number_of(sum, (first + i) * OF_WORD + e) += found[w][i].number[e];
                 }
