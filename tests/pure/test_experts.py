@@ -26,6 +26,9 @@ SHARED = dict(program("experts")[1])["lib/problem.cuh"]
 def test_every_name_of_the_kernel_is_defined_and_no_other() -> None:
     p = problem("b:nn", "n", (64, 128, 80), 4)
     defines = [name for name, _ in EXPERTS.source(p, EXPERTS.default(p, H200), H200).defines]
+    other = problem("hc:nn", "n", (64, 128, 80), 4)
+    found = [name for name, _ in EXPERTS.source(other, EXPERTS.default(other, H200), H200).defines]
+    assert sorted(defines) == sorted(found)
     assert sorted(defines) == sorted(set(re.findall(r"^#ifndef (\w+)$", KERNEL + SHARED, re.M)))
     names = [param.name.upper() for param in EXPERTS.space(p, H200).params]
     block = KERNEL[KERNEL.index("the parameters of the space") : KERNEL.index("what follows from them")]
@@ -36,7 +39,9 @@ def test_every_name_of_the_kernel_is_defined_and_no_other() -> None:
     ("spelling", "axis", "fields", "reason"),
     [
         ("s:nn", "n", {}, "type s"),
-        ("hc:nn", "n", {}, "type hc"),
+        ("c:nn", "n", {}, "type c"),
+        ("hc:nn", "n", {"m": 62}, "written whole"),
+        ("hc:nn", "n", {"lda": 66}, "16 bytes"),
         ("h:nn", "n", {"batch": 2}, "2 matrices"),
         ("h:nn", "n", {"align": 8}, "16 bytes"),
         ("h:nn", "n", {"lda": 68}, "16 bytes"),

@@ -13,7 +13,7 @@ from math import ceil
 
 from tilewright.model import Config, Device, SegmentedProblem
 from tilewright.space import HARDWARE, Space
-from tilewright.stencils.cuda.experts.needs import slice_of
+from tilewright.stencils.cuda.experts.needs import slice_of, turned
 
 Choice = tuple[int, int, int, int]
 """tile_m, tile_n, stages and resident blocks of an SM."""
@@ -79,16 +79,17 @@ def _of_pairs(p: SegmentedProblem, device: Device) -> Iterator[Choice]:
     """Those of complex halves: what shared memory moves paces them, which wide tiles ask least of."""
     mean = p.length / p.groups
     n = mean if p.axis == "n" else p.n
-    if p.axis != "k" and n > 256 and _tiles(p, 128, 192) >= device["sms"]:
-        yield 128, 192, 4, 1
+    if n > 256 and not turned(p) and _tiles(p, 128, 160) >= device["sms"]:
+        yield 128, 160, 5, 1
     if n > 64 and _tiles(p, 128, 128) >= device["sms"]:
         yield 128, 128, 5, 1
-    if n > 16 and _tiles(p, 128, 64) >= device["sms"]:
-        yield 128, 64, 8, 1
     if n > 16:
-        yield 64, 64, 5, 2
-    yield 128, 32, 5, 2
-    yield 64, 32, 6, 2
+        if _tiles(p, 128, 64) >= device["sms"]:
+            yield 128, 64, 6, 1
+        yield 64, 64, 4, 2
+    if _tiles(p, 128, 32) >= device["sms"]:
+        yield 128, 32, 8, 1
+    yield 64, 32, 4, 2
 
 
 def _tiles(p: SegmentedProblem, tile_m: int, tile_n: int) -> int:

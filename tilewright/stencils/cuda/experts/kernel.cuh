@@ -61,7 +61,7 @@
 constexpr bool A_ALONG = TRANS_A, B_ALONG = !TRANS_B;  // whether stored columns run along k
 #if COMPLEX
 constexpr bool FACTOR_ALONG = A_ALONG, FACTOR_CONJ = CONJ_A, OTHER_CONJ = CONJ_B;  // A comes into registers
-constexpr int STEPS = TILE_N <= 128 ? 2 : 1;  // products along k whose fragments come at once, as sums leave registers
+constexpr int STEPS = TILE_N <= (B_ALONG ? 128 : 96) ? 2 : 1;  // products along k whose fragments come at once, as sums leave registers
 #endif
 
 static_assert(TYPE_BITS == 16 && !(COMPLEX && BRAIN), "type: real numbers of 16 bits, or complex float16");
@@ -70,7 +70,8 @@ static_assert(AXIS < 2 || !(A_ALONG || B_ALONG), "split-k: lines of slices are w
 static_assert(ALPHA_ONE && BETA == 0, "plain: products of groups are neither scaled nor added to C");
 static_assert(TILE_M % 64 == 0 && TILE_M <= 256, "tile-m: 64 for each warp group, and no box is longer than 256");
 static_assert(TILE_N % 16 == 0 && TILE_N <= 256, "tile-n: the widest product of a warp group has 256 columns");
-static_assert(!COMPLEX || (TILE_N % 32 == 0 && TILE_N != 160 && TILE_N != 224), "pairs-n: columns by registers come in 32, or 64");
+static_assert(!COMPLEX || (TILE_N % 32 == 0 && TILE_N <= 160), "pairs-n: columns of complex halves come in 32, and more sums than of 160 leave no registers");
+static_assert(!COMPLEX || B_ALONG || TILE_N <= 128, "turned-sums: warps that turn take registers of sums");
 static_assert(STAGES >= 2, "ring: one slice comes while another one is multiplied");
 static_assert(VEC_C * SIZE <= 16, "access-width-c: one access moves 16 bytes at most");
 

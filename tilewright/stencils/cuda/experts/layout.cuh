@@ -12,7 +12,7 @@ constexpr bool TURNED = COMPLEX && !B_ALONG;                 // whether B is tur
 // Registers of a thread as the kernel begins, and then of one that loads or turns and of one that multiplies; where one block is
 // alone with one warp group that multiplies, all begin with what they may have.
 constexpr int BEGUN = (65536 / (THREADS * BLOCKS) < 248 ? 65536 / (THREADS * BLOCKS) : 248) / 8 * 8;
-constexpr int FEW = TURNED ? 56 : 40, LEFT = ((TILE_M / 64 + 1) * BEGUN - FEW) / (TILE_M / 64) / 8 * 8, MANY = LEFT < 240 ? LEFT : 240;
+constexpr int FEW = TURNED ? 72 : 40, LEFT = ((TILE_M / 64 + 1) * BEGUN - FEW) / (TILE_M / 64) / 8 * 8, MANY = LEFT < 240 ? LEFT : 240;
 constexpr bool GIVES = BEGUN < MANY;
 constexpr int OF_BOX = SLICE * LINE;                         // bytes of a box of a slice along k and across it
 constexpr int BOXES_M = TILE_M / SLICE, BOXES_N = (TILE_N + SLICE - 1) / SLICE;

@@ -15,8 +15,6 @@ GROUP = 64
 """Rows of a warp group."""
 LINE = 128
 """Bytes of a swizzle."""
-FEW = 40
-"""Registers of a thread that loads, where groups of warps hand them to each other."""
 
 
 def slice_of(p: SegmentedProblem) -> int:
@@ -27,6 +25,11 @@ def slice_of(p: SegmentedProblem) -> int:
 def turned(p: SegmentedProblem) -> bool:
     """Whether B is turned in shared memory: complex halves are read along k there."""
     return p.dtype.is_complex and p.transposed_b
+
+
+def few(p: SegmentedProblem) -> int:
+    """Registers of a thread that loads or turns, where groups of warps hand them to each other."""
+    return 72 if turned(p) else 40
 
 
 def stage_bytes(p: SegmentedProblem, tile_m: Any, tile_n: Any) -> Any:
@@ -51,19 +54,19 @@ def columns_on_their_way(p: SegmentedProblem, tile_n: Any) -> Any:
 
 
 def threads(p: SegmentedProblem, tile_m: Any) -> Any:
-    """Threads of a block: a warp group for 64 rows, and a warp that loads; of complex halves a group of them."""
+    """Threads of a block: a warp group for 64 rows, and a warp that loads, or a group of them."""
     return 2 * tile_m + (128 if p.dtype.is_complex else 32)
 
 
 def registers(p: SegmentedProblem, tile_n: Any) -> Any:
     """32-bit registers of a thread that multiplies: sums, fragments, and some for addresses."""
     if p.dtype.is_complex:
-        return 24 + tile_n + 16 * np.where(tile_n <= 128, 2, 1)
+        return 32 + tile_n + 16 * np.where(tile_n <= 128, 2, 1)
     return 40 + tile_n // 2
 
 
 def block_registers(p: SegmentedProblem, tile_m: Any, tile_n: Any) -> Any:
     """Registers of all threads of a block together."""
     if p.dtype.is_complex:
-        return 2 * tile_m * registers(p, tile_n) + 128 * FEW
+        return 2 * tile_m * registers(p, tile_n) + 128 * few(p)
     return threads(p, tile_m) * registers(p, tile_n)

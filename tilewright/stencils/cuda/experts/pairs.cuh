@@ -48,7 +48,7 @@ INLINE void multiply_tiles(TileScheduler &tile, const TensorMap &map_c, Turn<STA
         UNROLL for (int i = 0; i < 2; i++) wgmma_settled(sum[i]);
         fragments[(SETS - 1) % 2].settled();
         if (slices > 0) leave();
-        tile.find();  // once more, rather than held in registers meanwhile
+        tile.locate();  // once more, rather than held in registers meanwhile
         store(sum, tile, map_c, place, warp, lane);
     }
 }

@@ -14,6 +14,8 @@ typedef float Sums[TILE_N / 2];
 
 // Puts columns of a warp's sums together, from `first` on.
 INLINE void put(const Sums &sum, int first, unsigned char *out, int warp, int lane) {
+    // Addresses of complex halves are made anew each time: kept, they would take registers of sums.
+    if (COMPLEX) asm volatile("" : "+r"(lane));
     UNROLL for (int j = 0; j < OUT_COLUMNS / 8; j += 2) {
 #if COMPLEX
         UNROLL for (int i = 0; i < 8; i++) {
@@ -52,9 +54,10 @@ INLINE void store(const Sums &sum, const TileScheduler &tile, const TensorMap &m
             if (boxed) {
                 if (thread == 0) box_store(map_c, from, tile.n + first, AXIS == 2 ? tile.group : 0, out + i * OF_OUT);
             } else {
+                // One matrix of a group whose rows or columns are split.
                 const long long ldc = tile.groups.g.ldc;
-                store_columns<OUT_COLUMNS, VEC_C>((const Stored *)(out + i * OF_OUT), tile.c() + from + (tile.n + first) * ldc, ldc, left,
-                                                  columns - first, thread);
+                store_columns<OUT_COLUMNS, VEC_C>((const Stored *)(out + i * OF_OUT), (Stored *)tile.groups.g.c + from + (tile.n + first) * ldc,
+                                                  ldc, left, columns - first, thread);
             }
         }
         if (thread == 0) bulk_commit();  // of nothing, too: waits count groups

@@ -14,9 +14,9 @@ from tilewright.model import Device, SegmentedProblem
 from tilewright.space import Param, Rule
 from tilewright.stencils.cuda import limits
 from tilewright.stencils.cuda.experts.needs import (
-    FEW,
     GROUP,
     block_registers,
+    few,
     registers,
     shared_bytes,
     stage_bytes,
@@ -84,20 +84,20 @@ def _of_pairs(p: SegmentedProblem, device: Device) -> Iterator[Rule]:
     yield Rule(
         "pairs-n",
         "hard",
-        "columns by registers come in 32, or 64",
-        lambda tile_n: (tile_n % 32 == 0) & (tile_n != 160) & (tile_n != 224),
+        "columns of complex halves come in 32, and more sums than of 160 leave no registers",
+        lambda tile_n: (tile_n % 32 == 0) & (tile_n <= 160),
     )
     if turned(p):
         yield Rule(
             "turned-sums",
-            "soft",
-            "slices that are turned keep warps waiting that hold more sums",
+            "hard",
+            "warps that turn take registers of sums",
             lambda tile_n: tile_n <= 128,
         )
 
     def given(tile_m: Any, tile_n: Any, blocks: Any) -> Any:
         begun = device["registers_per_sm"] // (threads(p, tile_m) * (blocks // sms)) // 8 * 8
         groups = tile_m // GROUP
-        return registers(p, tile_n) <= np.minimum(((groups + 1) * begun - FEW) // groups // 8 * 8, 240)
+        return registers(p, tile_n) <= np.minimum(((groups + 1) * begun - few(p)) // groups // 8 * 8, 240)
 
     yield Rule("sums", "tabled", "warps that load leave those that multiply registers for their sums", given)

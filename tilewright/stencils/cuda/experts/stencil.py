@@ -32,7 +32,7 @@ FAR = 2**40
 
 
 class ExpertsStencil(CudaStencil):
-    """``experts``: one product of 16 bits or complex halves split among groups, as the five functions of the protocol."""
+    """``experts``: one product split among groups, as the five functions of the protocol."""
 
     name = "experts"
     segments = True
