@@ -121,7 +121,13 @@ def test_every_type_of_a_stencil_is_launched(listed: Listed) -> None:
         assert found[kernel] == set(DTYPES), kernel
     assert found["tensor"] == {"h", "b", "hc", "d", "z"}
     types = {"single": {"s", "d", "c", "z"}, "whole": {"h", "b", "hc"}}
-    types |= {"dmma": {"d", "z"}, "ffma": {"s", "c"}, "warpgroup": {"h", "b", "s"}, "pairs": {"hc"}}
+    types |= {
+        "dmma": {"d", "z"},
+        "ffma": {"s", "c"},
+        "warpgroup": {"h", "b", "s"},
+        "pairs": {"hc"},
+        "experts": {"h", "b", "hc"},
+    }
     for kernel, feature in NEEDS.items():
         served = types.get(kernel, {"h", "b"})
         assert found[kernel] == (served if feature in listed.device.supports else set())
