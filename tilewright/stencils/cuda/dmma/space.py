@@ -46,6 +46,7 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("backwards", (0, 1)),
         Param("blocks", (device["sms"],)),
         Param("cut", cuts.CUTS),
+        Param("overlap", (0, 1), absent=0),
     ]
 
 
