@@ -26,7 +26,7 @@ KERNEL = Path(module.__file__).with_name("kernel.cuh").read_text()
 PROBLEM = dict(program("ffma")[1])["lib/problem.cuh"]
 WIDE = Config(
     {"rows": 8, "columns": 16, "lanes_m": 8, "warps_m": 2, "depth": 16, "stages": 5}
-    | {"band": 2048, "blocks": 132, "cut": 0, "a_first": 1, "products": 1, "turned": 0}
+    | {"band": 2048, "blocks": 132, "cut": 0, "a_first": 1, "products": 1, "overlap": 0, "turned": 0}
 )
 
 
@@ -109,7 +109,7 @@ def test_maps_are_of_what_is_stored() -> None:
 
 def test_a_config_from_before_there_was_turning_packs() -> None:
     p = problem("s:nn:640x720x480")
-    old = Config({name: value for name, value in WIDE.items() if name != "turned"})
+    old = Config({name: value for name, value in WIDE.items() if name not in ("turned", "overlap")})
     assert FFMA.source(p, old, H200) == FFMA.source(p, WIDE, H200)
     assert FFMA.arguments(p, old) == FFMA.arguments(p, WIDE)
     assert FFMA.space(p, H200).why(WIDE) == []

@@ -11,7 +11,7 @@ from tilewright.model import Config
 pytestmark = marks.COMPILED
 
 SMALL = {"rows": 8, "columns": 4, "lanes_m": 8, "warps_m": 1, "depth": 8, "stages": 2}
-SMALL |= {"band": 1024, "blocks": 132, "cut": 0, "a_first": 1, "products": 1, "turned": 0}
+SMALL |= {"band": 1024, "blocks": 132, "cut": 0, "a_first": 1, "products": 1, "overlap": 0, "turned": 0}
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ SMALL |= {"band": 1024, "blocks": 132, "cut": 0, "a_first": 1, "products": 1, "t
         ("s:nn:66x35x37", "0", {"rows": 4, "columns": 8, "warps_m": 4, "stages": 8, "depth": 16}),
         ("s:tn:34x35x70", "any", {"rows": 4, "columns": 8, "warps_m": 4, "stages": 8, "depth": 16, "cut": 2}),
         # The same in shared memory: one operand, both in slices that are written out in parts, lanes of four, cut.
-        ("s:nn:66x70x37", "0", {"rows": 4, "columns": 8, "depth": 32, "turned": 1}),
+        ("s:nn:66x70x37", "0", {"rows": 4, "columns": 8, "depth": 32, "overlap": 1, "turned": 1}),
         ("s:tn:34x35x70", "any", {"rows": 8, "columns": 16, "warps_m": 4, "depth": 32, "turned": 1}),
         ("s:tt:66x33x67", "1", {"columns": 8, "lanes_m": 4, "warps_m": 2, "depth": 32, "turned": 1, "cut": 1, "blocks": 3}),
     ],

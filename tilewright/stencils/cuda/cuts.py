@@ -140,9 +140,10 @@ def argument(found: Cut, workspace: Workspace | None) -> Struct:
 
 def clocks(
     count: Any, places: Any, slices: Any, cut: Any, slice_clocks: Any, askew: float, stored: Any, sums: Any
-) -> Any:
+) -> tuple[Any, Any]:
     """Clocks of all tiles, by those of a slice (``askew`` times longer of cut tiles, whose blocks are at
-    different k) and of storing a tile, and by the bytes of the sums of a cluster."""
+    different k) and of storing a tile; and how many more until sums have met, by the bytes of the sums of a
+    cluster."""
     some = cut_tiles(count, places, cut)
     waves = -(-(count - some) // places)
     workers = np.maximum(cut_workers(some, places, cut, slices), 1)
@@ -155,4 +156,4 @@ def clocks(
     asked = -(-words // ASKED) * -(-(near + far) // at_once)
     told = np.where(far > 0, 2, 1) * TOLD
     joined = np.where((some > 0) & (given > 0), 2 * given * sums / MET + asked * CALLED + told, 0)
-    return waves * (slices * slice_clocks + stored) + part + joined
+    return waves * (slices * slice_clocks + stored) + part, joined

@@ -56,6 +56,9 @@
 #ifndef TURNED
 #define TURNED 0  // whether real operands that lie along k are turned in shared memory, and not packed
 #endif
+#ifndef OVERLAP
+#define OVERLAP 0  // programmatic dependent launch: whether blocks make ready while the kernel before this one ends
+#endif
 #ifndef CUT
 #define CUT 0  // whether tiles are cut along k: the host says which, and who has how much of them
 #endif
@@ -125,6 +128,8 @@ ffma(const __grid_constant__ Product g, const __grid_constant__ Packs packs, con
     const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0), lane = threadIdx.x % 32;
     if (threadIdx.x == 0) start_barriers();
     __syncthreads();  // all threads know the barriers
+    // Who comes next may make ready, too. What kernels before this one wrote is there behind the wait.
+    if (OVERLAP) asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
     pack(g, packs, cut, warp, lane);
     if (warp >= WARPS) {
         registers_given<COMPLEX || TURNED ? 56 : PACKED ? 40 : 24>();

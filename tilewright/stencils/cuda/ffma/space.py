@@ -46,6 +46,7 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("cut", (0,) if p.dtype.is_complex else cuts.CUTS),
         Param("a_first", (0, 1)),
         Param("products", (4, 3) if p.dtype.is_complex else (1,)),
+        Param("overlap", (0, 1), absent=0),
         Param("turned", (0, 1) if any(arranged(p)) and not p.dtype.is_complex else (0,), absent=0),
     ]
 

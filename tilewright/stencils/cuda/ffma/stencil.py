@@ -17,6 +17,7 @@ registers are those of S. Boehm, "How to optimize a CUDA matmul kernel" (2022), 
              equally busy, else so many, of the last wave alone
     a_first  whether numbers of A are read before those of B: so the compiler finds other registers
     products real ones that complex products are made of: 4, or 3 of sums of their parts
+    overlap  whether blocks make ready while the kernel before them in the stream ends
     turned   whether real operands that lie along k are turned in shared memory, and not before, through device
              memory
 
@@ -104,19 +105,21 @@ class FfmaStencil(LargeStencil):
         )
 
     def launch(self, problem: Problem, config: Config) -> Launch:
-        p, c = problem, config
+        p, c = problem, _whole(config)
         down, across = _tile(c)
         return Launch(
             # Tiles that are cut may be fewer than those who share them.
             grid=(max(min(c["blocks"], int(tiles(p, down, across))), _found(p, c).workers), 1, 1),
             block=(THREADS, 1, 1),
             shared=int(shared_bytes(down, across, c["depth"], c["stages"])),
+            overlap=bool(c["overlap"]),
         )
 
 
 def _whole(config: Config) -> Config:
-    """A config that may have been recorded before anything was turned in shared memory."""
-    return Config({"turned": 0, **config})
+    """A config that may have been recorded before anything was turned in shared memory, and before blocks made
+    ready early."""
+    return Config({"turned": 0, "overlap": 0, **config})
 
 
 def _tile(config: Config) -> tuple[int, int]:

@@ -80,13 +80,14 @@ struct Meeting {
                 const uint4 *const from = sums(partners.worker(min(one + w, count - 1))) + number * (GATHERED / 4 * 128);
                 UNROLL for (int i = 0; i < GATHERED / 4; i++) global_load(found[w][i], from + i * 128);
             }
+            // Zeros are added in its place: behind a branch the compiler would ask for the next ones only when these have come.
             UNROLL for (int w = 0; w < AT_ONCE; w++) {
-                if (one + w >= count) break;
+                const bool here = one + w < count;
                 UNROLL for (int i = 0; i < GATHERED / 4; i++) {
-                    x[4 * i] += __uint_as_float(found[w][i].x);
-                    x[4 * i + 1] += __uint_as_float(found[w][i].y);
-                    x[4 * i + 2] += __uint_as_float(found[w][i].z);
-                    x[4 * i + 3] += __uint_as_float(found[w][i].w);
+                    x[4 * i] += here ? __uint_as_float(found[w][i].x) : 0.0f;
+                    x[4 * i + 1] += here ? __uint_as_float(found[w][i].y) : 0.0f;
+                    x[4 * i + 2] += here ? __uint_as_float(found[w][i].z) : 0.0f;
+                    x[4 * i + 3] += here ? __uint_as_float(found[w][i].w) : 0.0f;
                 }
             }
         }

@@ -10,7 +10,8 @@
 
 constexpr int OF_WORD = 16 / sizeof(Number), SUM_WORDS = SUMMED / OF_WORD;  // numbers of 16 bytes, and such words of a thread
 // Words that are on their way at once, and of how many blocks, as registers allow.
-constexpr int WORDS_MET = SUM_WORDS % 4 ? (SUM_WORDS % 2 ? 1 : 2) : 4, AT_ONCE_MET = SUM_WORDS <= 8 ? 8 : SUM_WORDS <= 16 ? 4 : 1;
+constexpr int WORDS_MET = SUM_WORDS % 4 ? (SUM_WORDS % 2 ? 1 : 2) : 4, MOST_MET = OF_WORD == 2 ? 4 : 8;
+constexpr int AT_ONCE_MET = SUM_WORDS <= 8 ? MOST_MET : SUM_WORDS <= 16 ? 4 : 1;
 constexpr int FLAGS = 128;                                                  // bytes that flags are a multiple of
 
 struct Meeting {
@@ -44,27 +45,28 @@ struct Meeting {
     INLINE void add(Sums &sum, const Walk &walk) const {
         const Partners partners(walk);
         const int count = partners.count();
+        if (count == 0) return;
+        _Pragma("unroll 1") for (int i = lane; i < count; i += 32) {
+            unsigned long long *const at = flag(partners.worker(i));
+            unsigned long long come;
+            do {
+                asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(come) : "l"(at) : "memory");
+            } while (come != cut.stamp);
+            *at = 0;  // A graph that runs again has the same stamp.
+        }
+        __syncwarp();
         _Pragma("unroll 1") for (int one = 0; one < count; one += AT_ONCE_MET) {
-            if (lane < AT_ONCE_MET && one + lane < count) {
-                unsigned long long *const at = flag(partners.worker(one + lane));
-                unsigned long long come;
-                do {
-                    asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(come) : "l"(at) : "memory");
-                } while (come != cut.stamp);
-                *at = 0;  // A graph that runs again has the same stamp.
-            }
-            __syncwarp();
             UNROLL for (int first = 0; first < SUM_WORDS; first += WORDS_MET) {
                 Word found[AT_ONCE_MET][WORDS_MET];
                 // The last one comes again where there are no others.
                 UNROLL for (int w = 0; w < AT_ONCE_MET; w++)
                     UNROLL for (int i = 0; i < WORDS_MET; i++)
                         global_load(found[w][i].vector, words(partners.worker(min(one + w, count - 1))) + (first + i) * 32);
-                UNROLL for (int w = 0; w < AT_ONCE_MET; w++) {
-                    if (one + w >= count) break;
+                // Zeros are added in its place: behind a branch the compiler would ask for the next ones only when these have come.
+                UNROLL for (int w = 0; w < AT_ONCE_MET; w++)
                     UNROLL for (int i = 0; i < WORDS_MET; i++)
-                        UNROLL for (int e = 0; e < OF_WORD; e++) number_of(sum, (first + i) * OF_WORD + e) += found[w][i].number[e];
-                }
+                        UNROLL for (int e = 0; e < OF_WORD; e++)
+                            number_of(sum, (first + i) * OF_WORD + e) += one + w < count ? found[w][i].number[e] : 0;
             }
         }
     }
