@@ -39,8 +39,8 @@ INLINE void multiply_tiles(const Product &g, const Cut &cut, const TensorMap &ma
         _Pragma("unroll 1") for (int slice = 0; slice < slices; slice++) {
             barrier_wait(TURNED ? turned_barrier(turn.at) : come_barrier(turn.at), turn.parity);
             __syncwarp();  // lanes may leave the wait apart
-            multiply_pairs<TILE_M>(sum[0], sum[1], fragments, b + turn.at * STAGE, of_a + turn.at * (STAGE / 16), slice, warp, lane,
-                                   [&] { read(turn.before(), lane); });
+            multiply_pairs<TILE_M, false>(sum[0], sum[1], fragments, b + turn.at * STAGE, of_a + turn.at * (STAGE / 16), slice, SLICE,
+                                          warp, lane, [&] { read(turn.before(), lane); });
             turn.next();
         }
         if (PING_PONG) pass(FIRST_TURN + (group ^ 1), 256);
