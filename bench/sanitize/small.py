@@ -221,17 +221,28 @@ def dmma(device: Device) -> Iterator[Job]:
 
 
 def ffma(device: Device) -> Iterator[Job]:
-    """Products in float32 of several tiles, in two blocks: operands as they lie and turned, tiles that are
-    cut, and complex numbers as four products of planes and as three."""
+    """Products in float32 of several tiles, in two blocks: operands as they lie, packed and turned, tiles
+    that are cut, and complex numbers as four products of planes and as three."""
     stencil = STENCILS["ffma"]
     forms: tuple[tuple[str, dict[str, int]], ...] = (
         ("s:nt", {"stages": 3}),
         ("s:tn", {"rows": 8, "columns": 8, "lanes_m": 4, "warps_m": 4, "stages": 4}),
         ("s:nn", {"stages": 3, "cut": 1}),
+        ("s:tn", {"rows": 8, "depth": 32, "stages": 2, "turned": 1}),
+        ("s:tt", {"rows": 8, "columns": 16, "depth": 32, "stages": 3, "cut": 1, "turned": 1}),
         ("c:nc", {"stages": 3, "products": 4}),
         ("c:tj", {"stages": 3, "products": 3}),
     )
-    wide = {"rows": 16, "columns": 8, "lanes_m": 8, "warps_m": 2, "depth": 16, "cut": 0, "blocks": 2}
+    wide = {
+        "rows": 16,
+        "columns": 8,
+        "lanes_m": 8,
+        "warps_m": 2,
+        "depth": 16,
+        "cut": 0,
+        "blocks": 2,
+        "turned": 0,
+    }
     for turn, (text, fixed) in enumerate(forms):
         (problem,) = Problem.parse(f"{text}:212x276x76", alpha="any", beta=("any", "0")[turn % 2])
         if stencil.accepts(problem, device) is not None:

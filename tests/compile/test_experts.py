@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
+import tests.emulator.segments as emulated
 from tests.emulator.segments import problem, segments_wrongs
 from tilewright.errors import CompileError
 from tilewright.model import SegmentedProblem
@@ -21,11 +23,26 @@ pytestmark = [
 EXPERTS = ExpertsStencil()
 H200 = named("h200")
 FEW = {"tile_m": 64, "tile_n": 16, "stages": 2, "blocks": H200["sms"]}
+PAIRS = {"tile_n": 32}
 
 
 @pytest.mark.parametrize(
     ("spelling", "axis", "rows"),
-    [("b:nn", "n", 4), ("h:nt", "k", 120), ("b:nt", "k", 16), ("h:tt", "m", 500), ("b:nn", "n", 500)],
+    [
+        ("b:nn", "n", 4),
+        ("h:nt", "k", 120),
+        ("b:nt", "k", 16),
+        ("h:tt", "m", 500),
+        ("b:nn", "n", 500),
+        ("hc:nn", "n", 500),
+        ("hc:cn", "n", 500),
+        ("hc:nn", "n", 120),
+        ("hc:tn", "n", 40),
+        ("hc:nn", "n", 16),
+        ("hc:nc", "k", 500),
+        ("hc:tn", "m", 300),
+        ("hc:tt", "m", 300),
+    ],
 )
 def test_defaults_spill_nothing(spelling: str, axis: str, rows: int) -> None:
     size = {"m": (8 * rows, 1024, 512), "n": (1024, 8 * rows, 512), "k": (1024, 512, 8 * rows)}[axis]
@@ -49,6 +66,16 @@ CASES: list[tuple[SegmentedProblem, list[int], dict[str, Any]]] = [
     (problem("b:tt", "m", (40, 24, 72), 2, wide=True), [33, 99], {"tile_n": 32}),
     # What is behind the end of a split k is set to zero.
     (problem("h:nt", "k", (64, 16, 72), 3), [9, 9, 70], {}),
+    # Complex halves whose A runs across k and along it, and is a conjugate; offsets that run backwards.
+    (problem("hc:nn", "n", (36, 40, 36), 3, gap=8), [9, 9, 30], PAIRS),
+    (problem("hc:jn", "n", (72, 40, 36), 2), [33, 20], PAIRS | {"tile_m": 128, "tile_n": 64}),
+    (problem("hc:cn", "n", (36, 40, 36), 3, sizes=True, wide=True), [1, 0, 90], PAIRS),
+    # B is turned, and what is behind the end of a split k set to zero in both.
+    (problem("hc:nc", "k", (64, 16, 40), 3), [3, 3, 39], PAIRS),
+    (problem("hc:jt", "k", (68, 40, 70), 2), [33, 70], PAIRS | {"tile_m": 128, "tile_n": 64, "stages": 3}),
+    # Rows that are split, with B along k and turned.
+    (problem("hc:tn", "m", (40, 24, 36), 2, wide=True), [33, 99], PAIRS),
+    (problem("hc:ct", "m", (40, 24, 36), 2), [-3, 20], PAIRS),
 ]
 
 
@@ -59,3 +86,15 @@ def test_the_code_finds_groups_and_writes_nothing_else(
     assert EXPERTS.accepts(p, H200) is None
     config = EXPERTS.default(p, H200).with_(**(FEW | fixed))
     assert list(segments_wrongs(p, offsets, config, H200, stencil="experts")) == []
+
+
+def test_numbers_of_other_groups_do_not_come_into_sums_along_k(monkeypatch: pytest.MonkeyPatch) -> None:
+    p = problem("hc:nc", "k", (64, 16, 40), 3)
+    made = emulated.drawn(p, [3, 5, 39])
+    for values, leading in zip(made.values[:2], (p.lda, p.ldb), strict=True):
+        values.view(np.float16).reshape(-1, 2)[3 * leading : 5 * leading] = np.nan
+    monkeypatch.setattr(emulated, "drawn", lambda *_: made)
+    config = EXPERTS.default(p, H200).with_(**(FEW | PAIRS))
+    (wrong,) = segments_wrongs(p, [3, 5, 39], config, H200, stencil="experts")
+    # No number equals what is none: these are all elements of the second group.
+    assert wrong.endswith(f": {p.m * p.n} elements")

@@ -8,6 +8,7 @@
 #define CONJ_B 0
 #define ALPHA_ONE 0
 #define BETA 1
+#define OVERLAP 1
 #define TILE_M 128
 #define TILE_N 128
 #define WARPS_M 4
@@ -28,6 +29,7 @@
 #define CONJ_B 0
 #define ALPHA_ONE 0
 #define BETA 1
+#define OVERLAP 1
 #define TILE_M 128
 #define TILE_N 128
 #define WARPS_M 4
@@ -48,6 +50,7 @@
 #define CONJ_B 0
 #define ALPHA_ONE 0
 #define BETA 1
+#define OVERLAP 1
 #define TILE_M 128
 #define TILE_N 128
 #define WARPS_M 2
@@ -68,6 +71,7 @@
 #define CONJ_B 1
 #define ALPHA_ONE 0
 #define BETA 1
+#define OVERLAP 1
 #define TILE_M 64
 #define TILE_N 128
 #define WARPS_M 2

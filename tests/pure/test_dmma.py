@@ -76,7 +76,7 @@ def test_definitions_are_as_they_were(request: pytest.FixtureRequest) -> None:
         ("s:512x512x512", {}, "type s"),
         ("c:512x512x512", {}, "type c"),
         ("d:512x512x512@2", {}, "a batch of 2"),
-        ("d:512x16x512", {}, "not from 17"),
+        ("d:512x15x512", {}, "not from 16"),
         ("d:511x512x512", {}, "multiple of 16 bytes"),
         ("d:512x512x512", {"align": 8}, "multiple of 16 bytes"),
         ("z:512x512x512", {"align": 8}, "not of an element's 16"),

@@ -26,7 +26,7 @@ KERNEL = Path(module.__file__).with_name("kernel.cuh").read_text()
 PROBLEM = dict(program("ffma")[1])["lib/problem.cuh"]
 WIDE = Config(
     {"rows": 8, "columns": 16, "lanes_m": 8, "warps_m": 2, "depth": 16, "stages": 5}
-    | {"band": 2048, "blocks": 132, "cut": 0, "a_first": 1, "products": 1}
+    | {"band": 2048, "blocks": 132, "cut": 0, "a_first": 1, "products": 1, "overlap": 0, "turned": 0}
 )
 
 
@@ -96,6 +96,23 @@ def test_maps_are_of_what_is_stored() -> None:
     for order, left in orders.items():
         asked = FFMA.arguments(problem(f"s:{order}:640x720x480"), WIDE)
         assert sum(isinstance(x, TensorMap) for x in asked) == left
+    # What is turned in shared memory comes in lines of 32 along k, and nothing is in front of it.
+    _, packs, cut, a, b = FFMA.arguments(problem("s:nn:640x720x480"), WIDE.with_(turned=1, depth=32))
+    maps = [x for x in (a, b) if isinstance(x, TensorMap)]
+    assert [(x.operand, x.extents, x.strides, x.box, x.swizzle) for x in maps] == [
+        (0, (640, 480, 1), (2560, 2560 * 480), (128, 32, 1), 0),
+        (1, (480, 720, 1), (1920, 1920 * 720), (32, 256, 1), 128),
+    ]
+    assert isinstance(cut, Struct)
+    assert not any(isinstance(field, Workspace) for field in cut.fields)
+
+
+def test_a_config_from_before_there_was_turning_packs() -> None:
+    p = problem("s:nn:640x720x480")
+    old = Config({name: value for name, value in WIDE.items() if name not in ("turned", "overlap")})
+    assert FFMA.source(p, old, H200) == FFMA.source(p, WIDE, H200)
+    assert FFMA.arguments(p, old) == FFMA.arguments(p, WIDE)
+    assert FFMA.space(p, H200).why(WIDE) == []
 
 
 def test_the_workspace_has_what_is_packed_and_cut_and_kept() -> None:
@@ -123,9 +140,9 @@ def test_the_workspace_has_what_is_packed_and_cut_and_kept() -> None:
 
 
 def test_shared_memory_and_registers() -> None:
-    """By hand: 384 rows and columns at 16 k and two barriers; 128 sums, and 24 numbers in two places."""
+    """By hand: 384 rows and columns at 16 k and three barriers; 128 sums, and 24 numbers in two places."""
     assert (tile_m(8, 8, 2), tile_n(16, 8, 2)) == (128, 256)
-    assert shared_bytes(128, 256, 16, 5) == 5 * (384 * 16 * 4 + 16)
+    assert shared_bytes(128, 256, 16, 5) == 5 * (384 * 16 * 4 + 24)
     assert registers(8, 16) == 128 + 2 * 24 + 24
 
 
@@ -165,6 +182,8 @@ def test_every_rule_removes_what_it_names() -> None:
     turned = FFMA.space(problem("s:tn:4096x4096x4096"), H200)
     narrow = WIDE.with_(rows=4, columns=4, lanes_m=4, warps_m=1)
     assert {"packs", "room"} <= {rule.name for rule in turned.why(narrow.with_(stages=2, depth=8))}
+    assert [rule.name for rule in turned.why(WIDE.with_(turned=1))] == ["turned"]
+    assert turned.why(WIDE.with_(turned=1, depth=32, stages=4)) == []
     assert "cut-short" in [rule.name for rule in low.why(WIDE.with_(cut=66, depth=32))]
     planes = FFMA.space(problem("c:nn:4096x4096x4096"), H200)
     assert [rule.name for rule in planes.why(WIDE.with_(products=3))] == ["three"]
@@ -184,3 +203,5 @@ def test_the_model_counts_what_a_product_takes() -> None:
     assert 3.9 < four / of("s:nt:4096x4096x4096") < 4.3
     assert 0.7 < of("c:nt:4096x4096x4096", products=3) / four < 0.8
     assert of("s:nt:4096x4096x4096") < of("s:tn:4096x4096x4096") < 1.05 * of("s:nt:4096x4096x4096")
+    # Where an operand is long and its product thin, turning it in shared memory takes no pass over it.
+    assert of("s:nn:128x8192x8192", turned=1) < 0.9 * of("s:nn:128x8192x8192")

@@ -158,7 +158,7 @@ def test_maps_are_of_what_is_stored() -> None:
     values = {field.name: field.value for field in given.fields if isinstance(field, Scalar)}
     # C^T is 720 x 640. A band of 2,048 columns has eight tiles of clusters, each of two times 128.
     sizes = {"ldc": 672, "m": 720, "n": 640, "k": 480, "band": 8}
-    assert values == sizes | {"alpha": None, "beta": None}
+    assert values == sizes | {"alpha": None, "beta": None, "clipped": 0}
     assert [(x.operand, x.extents, x.strides, x.box) for x in maps if isinstance(x, TensorMap)] == [
         # Lines along k, of which each of two blocks brings half to both.
         (1, (480, 720, 1), (1936, 1936 * 720), (32, 64, 1)),

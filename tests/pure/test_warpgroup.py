@@ -108,7 +108,7 @@ def test_maps_are_of_what_is_stored() -> None:
     values = {field.name: field.value for field in given.fields if isinstance(field, Scalar)}
     # A band of 2,048 columns has eight tiles of clusters, each of two times 128.
     sizes = {"ldc": 648, "m": 640, "n": 720, "k": 480, "band": 8}
-    assert values == sizes | {"alpha": None, "beta": None}
+    assert values == sizes | {"alpha": None, "beta": None, "clipped": 0}
     maps = [x for x in (a, b, c) if isinstance(x, TensorMap)]
     assert [(x.operand, x.type, x.extents, x.strides, x.box) for x in maps] == [
         # Each of two blocks brings half of what comes of A to both.
@@ -121,6 +121,24 @@ def test_maps_are_of_what_is_stored() -> None:
     # Lines of boxes that begin inside lines of memory are not fetched two at a time.
     assert [x.promotion for x in maps] == [128, 128, 128]
     assert [x.promotion for x in alone if isinstance(x, TensorMap)] == [128, 128, 256]
+
+
+def test_boxes_have_no_lines_that_no_tile_has() -> None:
+    """By hand: of tiles of 128 x 128 one operand has 24 rows that are there and the other one 96 columns, and
+    a line is 128 bytes. What runs across k comes whole, and so does what two blocks share."""
+    config = TALL.with_(tile_m=128, tile_n=128, cluster_m=1, cluster_n=1)
+
+    def of(text: str, **changes: int) -> tuple[object, list[tuple[int, ...]]]:
+        given, *maps = WARPGROUP.arguments(problem(text), config.with_(**changes))
+        assert isinstance(given, Struct)
+        (clipped,) = (x.value for x in given.fields if isinstance(x, Scalar) and x.name == "clipped")
+        return clipped, [x.box for x in maps[:2] if isinstance(x, TensorMap)]
+
+    assert of("h:tn:24x96x480") == ((104 + 32) * 128, [(64, 24, 1), (64, 96, 1)])
+    assert of("h:tn:17x96x480") == ((104 + 32) * 128, [(64, 24, 1), (64, 96, 1)])
+    assert of("h:nn:24x96x480") == (32 * 128, [(64, 64, 1), (64, 96, 1)])
+    assert of("h:nt:24x96x480") == (0, [(64, 64, 1), (64, 64, 1)])
+    assert of("h:tn:24x136x480", cluster_n=2) == (0, [(64, 64, 1), (64, 128, 1)])
 
 
 def test_boxes_of_float32_are_as_many_bytes() -> None:

@@ -287,9 +287,21 @@ SLIPS: tuple[Slip, ...] = (
     ),
     Slip(
         "tilewright/stencils/cuda/warpgroup/cuts.cuh",
-        "worker >= farthest; worker -= AT_ONCE",
-        "worker > farthest; worker -= AT_ONCE",
+        "one < count; one += AT_ONCE",
+        "one + 1 < count; one += AT_ONCE",
         f"{_EMULATED}/test_warpgroup.py",
+    ),
+    Slip(
+        "tilewright/stencils/cuda/warpgroup/tiles.cuh",
+        "near = min(size - 1, own - first);",
+        "near = min(size - 2, own - first);",
+        f"{_EMULATED}/test_ffma.py",
+    ),
+    Slip(
+        "tilewright/stencils/cuda/ffma/turn.cuh",
+        "            async_fence();\n",
+        "",
+        f"{_EMULATED}/test_ffma.py",
     ),
     Slip(
         "tilewright/stencils/cuda/warpgroup/turn.cuh",

@@ -15,7 +15,7 @@ from tilewright.model import Config
 pytestmark = marks.COMPILED
 
 SMALL = {"tile_m": 32, "tile_n": 64, "warps_m": 2, "mma_k": 8, "depth": 16, "stages": 2}
-SMALL |= {"cluster_m": 1, "cluster_n": 1, "band": 1024, "backwards": 1, "blocks": 132, "cut": 0}
+SMALL |= {"cluster_m": 1, "cluster_n": 1, "band": 1024, "backwards": 1, "blocks": 132, "cut": 0, "overlap": 0}
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,10 @@ SMALL |= {"cluster_m": 1, "cluster_n": 1, "band": 1024, "backwards": 1, "blocks"
         ("d:nn:40x280x35", "any", {"tile_m": 64, "warps_m": 2, "cut": 1, "blocks": 3}),
         ("z:nt:24x56x20", "1", {"depth": 8, "cluster_m": 2, "cut": 2, "blocks": 4}),
         # Seven columns of products of a warp, so that two steps begin at different ones of two places.
-        ("d:tt:34x34x18", "0", {"tile_m": 112}),
+        ("d:tt:34x34x18", "0", {"tile_m": 112, "overlap": 1}),
+        # The smallest tiles in either direction; nine share one, and add the sums of two each.
+        ("d:nn:70x16x37", "0", {"tile_m": 64, "tile_n": 16, "warps_m": 4}),
+        ("d:nn:16x60x140", "1", {"tile_m": 16, "tile_n": 64, "warps_m": 1, "cut": 11}),
         # Both along k, and both across it, which two blocks share.
         ("d:tn:24x72x41", "1", {"mma_k": 16, "depth": 32, "cluster_n": 2}),
         ("d:nt:32x64x18", "0", {"cluster_m": 2}),

@@ -42,6 +42,9 @@ SMALL |= {
         ("s:nt:66x132x68", "0", {"tile_m": 128, "cluster_n": 2, "copied": 2}),
         # Strips that tiles of a block need one after the other, while those before them are multiplied.
         ("s:tt:40x600x72", "any", {"tile_n": 64, "ping_pong": 1, "band": 128, "copied": 1, "behind": 1}),
+        # Ten share one tile, most of whose columns do not come, and add the sums of three each.
+        ("h:nn:40x20x600", "0", {"tile_n": 64, "ping_pong": 1, "cut": 11}),
+        ("h:tt:20x72x600", "1", {"cut": 11}),
         # Both operands are turned. Two blocks share what comes of B, in slices that two clusters share.
         ("s:nt:72x40x72", "1", {"cluster_m": 2, "cut": 2}),
     ],

@@ -13,7 +13,7 @@ import numpy as np
 
 from tilewright.model import Config
 from tilewright.space import HARDWARE, KINDS, Rule, Space, arguments
-from tilewright.stencils.cuda.warpgroup.needs import FLAGS, Cut, cut_share, cut_tiles, cut_workers
+from tilewright.stencils.cuda.warpgroup.needs import FLAGS, Cut, added, cut_share, cut_tiles, cut_workers
 from tilewright.targets.cuda.arguments import Scalar, Stamp, Struct, Workspace
 
 CUTS = (0, 1, 2, 3, 4, 5, 6, 8, 11, 16, 22, 33, 66, 132)
@@ -25,10 +25,13 @@ WARPS = 8
 MET = 3000
 """Bytes of sums that all blocks together store into the second-level cache, or load from it, in a clock. This
 and the two below are guesses from what the cache does for other kernels, not fitted."""
-CALLED = 1200
-"""Clocks from asking for the sums of another block to having added them, for each of these."""
+CALLED = 900
+"""Clocks from asking for some sums of other blocks to having added them."""
 TOLD = 2500
-"""Clocks for which a block waits that adds the sums of others."""
+"""Clocks for which a block waits that adds the sums of others, and again if these have added some."""
+WORD, ASKED = 16, 4
+"""Bytes of sums that a thread asks for in one go, and how many such words of each of some other blocks are on
+their way at once."""
 
 Needed = Callable[..., Any]
 
@@ -137,15 +140,20 @@ def argument(found: Cut, workspace: Workspace | None) -> Struct:
 
 def clocks(
     count: Any, places: Any, slices: Any, cut: Any, slice_clocks: Any, askew: float, stored: Any, sums: Any
-) -> Any:
+) -> tuple[Any, Any]:
     """Clocks of all tiles, by those of a slice (``askew`` times longer of cut tiles, whose blocks are at
-    different k) and of storing a tile, and by the bytes of the sums of a cluster."""
+    different k) and of storing a tile; and how many more until sums have met, by the bytes of the sums of a
+    cluster."""
     some = cut_tiles(count, places, cut)
     waves = -(-(count - some) // places)
     workers = np.maximum(cut_workers(some, places, cut, slices), 1)
     share = -(-some * slices // workers)
     given = np.maximum(workers - some, 0)
     part = np.where(some > 0, share * slice_clocks * askew + stored * np.maximum(1, share / slices), 0)
-    others = -(-workers // np.maximum(some, 1))
-    joined = np.where((some > 0) & (given > 0), 2 * given * sums / MET + others * CALLED + TOLD, 0)
-    return waves * (slices * slice_clocks + stored) + part + joined
+    near, far = added(-(-workers // np.maximum(some, 1)))
+    words = sums // (32 * WARPS * WORD)
+    at_once = np.where(words <= 8, 8, np.where(words <= 16, 4, 1))
+    asked = -(-words // ASKED) * -(-(near + far) // at_once)
+    told = np.where(far > 0, 2, 1) * TOLD
+    joined = np.where((some > 0) & (given > 0), 2 * given * sums / MET + asked * CALLED + told, 0)
+    return waves * (slices * slice_clocks + stored) + part, joined

@@ -40,13 +40,14 @@ def misplaced(p: Problem) -> str | None:
     return "a column does not begin at a multiple of 16 bytes" if min(units(p)) < WIDEST else None
 
 
-def product(made: Problem, ldc: int | None, band: int) -> Struct:
+def product(made: Problem, ldc: int | None, band: int, clipped: int | None = None) -> Struct:
     """``struct Product`` of the kernels: C, extents, and tiles side by side, one at least, that are near each
-    other in time."""
+    other in time; of those that may clip the boxes of operands also the bytes of a slice that do not come."""
     counts = (("m", made.m), ("n", made.n), ("k", made.k), ("band", max(1, band)))
     sizes = (Scalar(name, "i", value) for name, value in counts)
     scalars = (Scalar("alpha", "2d"), Scalar("beta", "2d"))
-    return Struct("Product", (Pointer("c", C), Scalar("ldc", "q", ldc or 0), *sizes, *scalars))
+    more = () if clipped is None else (Scalar("clipped", "i", clipped),)
+    return Struct("Product", (Pointer("c", C), Scalar("ldc", "q", ldc or 0), *sizes, *scalars, *more))
 
 
 def mapped(

@@ -41,6 +41,13 @@ MEMORY = 22
 MOVED, TOGETHER = 0.02, {1: 1.01, 2: 1.003}
 """What bytes that are moved cost by the power that they take, and times longer that two blocks take that wait
 for each other and share an operand, of real and of complex numbers."""
+SMALL, CACHED = 2e7, 40
+"""Bytes of operands that both halves of that cache soon have, and what it brings of these: a guess from what
+it does for ``warpgroup``."""
+PAIRED = 1500
+"""Clocks more of clusters where operands are so small: what they cost ``warpgroup``."""
+BROUGHT, SCATTERED = 2100, 1.02
+"""Bytes that device memory brings in a clock, and times longer where all blocks are at different k."""
 LATENCY = 30
 """Clocks of waits for a slice that could be on its way no earlier than its predecessor was read."""
 STORED = 16
@@ -63,7 +70,7 @@ each, and of complex numbers."""
 def best(space: Space, p: Problem, device: Device) -> Config:
     """The cheapest of all configs; where the soft rules leave none, of those that the hardware can run."""
     # What was best or level with the best for all tiles.
-    settled = {"band": 2048, "backwards": 1}
+    settled = {"band": 2048, "backwards": 1, "overlap": 1}
     found = cuts.cheapest(space, settled, lambda columns: clocks(p, device, columns))
     if found is None:
         raise AssertionError(f"no config of dmma fits {p.key}, which it accepts")
@@ -88,7 +95,8 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     # Each warp reads the rows and the columns of its part of the tile.
     warps_m = columns["warps_m"]
     read = (tile_m * (WARPS // warps_m) + tile_n * warps_m) * LINE * (depth // unit(p)) / READ
-    brought = stage_bytes(p, tile_m / cluster_n, tile_n / cluster_m, depth) / MEMORY
+    small = (p.m + p.n) * p.k * p.dtype.itemsize <= SMALL
+    brought = stage_bytes(p, tile_m / cluster_n, tile_n / cluster_m, depth) / (CACHED if small else MEMORY)
     # The more products a fragment of the right operand has, the longer the next one may take.
     rows = np.maximum(left_rows(p, tile_m, tile_n, warps_m) * parts, 1)
     busy = products * (1 + FEW[parts] / rows) + HIDDEN * read + SLICE_CLOCKS
@@ -102,4 +110,8 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     count, places = tiles(p, tile_m, tile_n, cluster_m, cluster_n), columns["blocks"] // shared
     sums = shared * tile_m * tile_n * p.dtype.itemsize
     cut = columns["cut"]
-    return cuts.clocks(count, places, slices, cut, slice_clocks, ASKEW, stored, sums) * order + BEGUN
+    made, joined = cuts.clocks(count, places, slices, cut, slice_clocks, ASKEW, stored, sums)
+    made = made * order
+    # Where memory is the limit, whatever the config, a little of the rest still tells configs apart.
+    least = p.bytes / BROUGHT * np.where(cut == 1, SCATTERED, 1)
+    return np.maximum(made, least) + made / 64 + joined + BEGUN + PAIRED * small * (shared > 1)

@@ -58,6 +58,9 @@
 #ifndef BACKWARDS
 #define BACKWARDS 1  // whether every other tile of a block runs backwards along k
 #endif
+#ifndef OVERLAP
+#define OVERLAP 0  // programmatic dependent launch: whether blocks make ready while the kernel before this one ends
+#endif
 #ifndef CUT
 #define CUT 0  // whether tiles are cut along k: the host says which, and who has how much of them
 #endif
@@ -115,6 +118,8 @@ dmma(const __grid_constant__ Product g, const __grid_constant__ TensorMap map_a,
     const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0), lane = threadIdx.x % 32;
     if (threadIdx.x == 0) start_barriers();
     if (CLUSTER > 1) cluster_sync(); else __syncthreads();  // all threads know the barriers
+    // Who comes next may make ready, too. What kernels before this one wrote is there behind the wait.
+    if (OVERLAP) asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
     if (warp >= WARPS) {
         registers_given<24>();
         if (warp == WARPS) come(g, cut, map_a, map_b, lane == 0);

@@ -63,11 +63,11 @@ INLINE void multiply_tiles(const Product &g, const Cut &cut, int warp, int lane)
             read(turn.at, lane);
             turn = next;
         }
+        if (CUT) meeting.add(sum, walk);
         if (!walk.ends()) {
             meeting.give(sum);
             continue;
         }
-        if (CUT) meeting.add(sum, walk);
         const Tile tile(tiles, walk.number);
         store(g, sum, tile.m + row, tile.n + column, r, q);
     }

@@ -62,6 +62,11 @@ def left_rows(p: Problem, tile_m: Any, tile_n: Any, warps_m: Any) -> Any:
     return tile_m // warps_m // 16 if left_is_a(p) else tile_n * warps_m // WARPS // 16
 
 
+def right_columns(p: Problem, tile_m: Any, tile_n: Any, warps_m: Any) -> Any:
+    """Products of 8 columns of a warp, of the right operand."""
+    return tile_n * warps_m // WARPS // 8 if left_is_a(p) else tile_m // warps_m // 8
+
+
 def left_right(p: Problem) -> tuple[int, int]:
     """Rows of the left operand, and columns of the right one, that a warp has whole: of real numbers that lie
     across k a line has 16 columns."""

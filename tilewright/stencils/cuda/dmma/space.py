@@ -18,16 +18,20 @@ from tilewright.stencils.cuda.dmma.needs import (
     WARPS,
     left_is_a,
     left_right,
+    left_rows,
     numbers,
     registers,
+    right_columns,
     shared_bytes,
     stage_bytes,
     tiles,
     unit,
 )
 
-TILES = (32, 48, 64, 80, 96, 112, 128, 160, 192, 256)
+TILES = (16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 256)
 """Some of them fill waves that powers of 2 leave empty."""
+TALL = 3
+"""Products of 16 rows, times the blocks of a cluster: with four ptxas of CUDA 13.0 spills."""
 STAGES = (2, 3, 4, 5, 6, 7, 8)
 BANDS = (1024, 2048, 4096)
 
@@ -46,6 +50,7 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("backwards", (0, 1)),
         Param("blocks", (device["sms"],)),
         Param("cut", cuts.CUTS),
+        Param("overlap", (0, 1), absent=0),
     ]
 
 
@@ -108,6 +113,15 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "soft",
         "tiles of a cluster are not wider than C, but for the smallest",
         lambda tile_n, cluster_n: tile_n * cluster_n < p.n + TILES[0],
+    )
+    yield Rule(
+        "tall",
+        "soft",
+        "a warp with products of 8 columns alone has few of 16 rows, or the compiler finds no registers",
+        lambda tile_m, tile_n, warps_m, cluster_m, cluster_n: (
+            (right_columns(p, tile_m, tile_n, warps_m) > 1)
+            | (left_rows(p, tile_m, tile_n, warps_m) * cluster_m * cluster_n <= TALL)
+        ),
     )
     yield Rule(
         "in-flight",

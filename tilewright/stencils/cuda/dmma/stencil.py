@@ -17,6 +17,7 @@ CUTLASS has it for 16 bits (V. Thakkar et al., 2023), with the float64 products 
     band     columns of C in which tiles are near each other in time
     backwards  whether every other tile of a block runs backwards along k
     blocks   of the whole grid: they stay and walk over the tiles
+    overlap  whether blocks make ready while the kernel before them in the stream ends
     cut      into how many parts along k tiles go that leave blocks idle: 0 none, 1 as many as make all blocks
              equally busy, else so many, of the last wave alone
 
@@ -46,7 +47,7 @@ from tilewright.targets.cuda.arguments import (
     Workspace,
 )
 
-SMALLEST = 17
+SMALLEST = 16
 """Extents below which most of a tile would be empty."""
 LARGEST = 2**29
 """Extents, and tiles of a product; coordinates count real numbers."""
@@ -75,7 +76,8 @@ class DmmaStencil(LargeStencil):
         return of_configs(lambda columns: clocks(problem, device, columns))
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
-        return written("dmma", asked(problem) | chosen(config, ARGUED) | {"CUT": int(config["cut"] > 0)})
+        c = _whole(config)
+        return written("dmma", asked(problem) | chosen(c, ARGUED) | {"CUT": int(c["cut"] > 0)})
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         p, c = problem, config
@@ -88,7 +90,7 @@ class DmmaStencil(LargeStencil):
         )
 
     def launch(self, problem: Problem, config: Config) -> Launch:
-        p, c = problem, config
+        p, c = problem, _whole(config)
         cluster = c["cluster_m"] * c["cluster_n"]
         needed = int(tiles(p, c["tile_m"], c["tile_n"], c["cluster_m"], c["cluster_n"]))
         return Launch(
@@ -97,7 +99,13 @@ class DmmaStencil(LargeStencil):
             block=(THREADS, 1, 1),
             shared=int(shared_bytes(p, c["tile_m"], c["tile_n"], c["depth"], c["stages"])),
             cluster=cluster,
+            overlap=bool(c["overlap"]),
         )
+
+
+def _whole(config: Config) -> Config:
+    """A config that may have been recorded before blocks made ready early."""
+    return Config({"overlap": 0, **config})
 
 
 def _found(p: Problem, c: Config) -> Cut:

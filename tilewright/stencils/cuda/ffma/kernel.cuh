@@ -4,8 +4,9 @@
 // group that loads to those that hold sums. Slices come as boxes of tensors in which neighbours in m, or in n, are neighbours.
 //
 //   device memory    A, B                                                             C
-//                      |  one box of each operand and slice; what lies along k, or is  ^  16 bytes of a thread
-//                      |  complex, is packed before, into the workspace                |
+//                      |  one box of each operand and slice; what is complex, or lies   ^  16 bytes of a thread
+//                      |  along k and is not TURNED in shared memory by the warps that  |
+//                      |  loading leaves idle, is packed before, into the workspace     |
 //                      v                                                               |
 //   shared memory    ring of STAGES slices of DEPTH along k                            |
 //                      |  16 bytes of a thread, a step ahead of their products         |
@@ -18,8 +19,8 @@
 //
 // A complex tile is summed one part after the other, of real numbers: the first one waits in the workspace.
 //
-// The parts: layout.cuh (shared memory), packs.cuh (operands that are packed), loads.cuh, multiply.cuh, results.cuh; tiles.cuh and
-// parts.cuh are those of warpgroup.
+// The parts: layout.cuh (shared memory), packs.cuh (operands that are packed), loads.cuh, turn.cuh, multiply.cuh, results.cuh;
+// tiles.cuh and parts.cuh are those of warpgroup.
 
 // ---- the problem --------------------------------------------------------------------------------
 #ifndef TYPE_BITS
@@ -52,6 +53,12 @@
 #ifndef PRODUCTS
 #define PRODUCTS (COMPLEX ? 4 : 1)  // real ones that a product of complex matrices is made of: 4, or 3 of sums of parts
 #endif
+#ifndef TURNED
+#define TURNED 0  // whether real operands that lie along k are turned in shared memory, and not packed
+#endif
+#ifndef OVERLAP
+#define OVERLAP 0  // programmatic dependent launch: whether blocks make ready while the kernel before this one ends
+#endif
 #ifndef CUT
 #define CUT 0  // whether tiles are cut along k: the host says which, and who has how much of them
 #endif
@@ -61,19 +68,25 @@
 #include "lib/global.cuh"
 #include "lib/registers.cuh"
 #include "lib/sizes.cuh"
+#include "lib/turned.cuh"
 
 constexpr int WARPS = 8, LANES_N = 32 / LANES_M;
 constexpr int TILE_M = ROWS * LANES_M * WARPS_M, TILE_N = COLUMNS * LANES_N * (WARPS / WARPS_M);  // of C
-// Whether A, and B, are packed: those that lie along k, and complex ones.
-#define PACK_A (TRANS_A || COMPLEX)
-#define PACK_B (!TRANS_B || COMPLEX)
-constexpr bool PACKED = PACK_A || PACK_B;
+// Whether A, and B, are packed or turned: those that lie along k, and complex ones.
+#define ARRANGE_A (TRANS_A || COMPLEX)
+#define ARRANGE_B (!TRANS_B || COMPLEX)
+#define PACK_A (ARRANGE_A && !TURNED)
+#define PACK_B (ARRANGE_B && !TURNED)
+constexpr bool PACKED = PACK_A || PACK_B, TURN_A = ARRANGE_A && TURNED, TURN_B = ARRANGE_B && TURNED;
 constexpr int FOUR = 4;                        // real numbers of a word of 16 bytes
 constexpr int SLICE = DEPTH;                   // what tiles.cuh calls it
+constexpr int MOST = 2048;                     // multiply-adds of a thread that the instruction cache holds
+constexpr int STEPS = ROWS * COLUMNS * DEPTH > MOST ? MOST / (ROWS * COLUMNS) : DEPTH;  // along k that are written out
 constexpr int CLUSTER_M = 1, CLUSTER_N = 1, CLUSTER = 1;  // blocks share nothing
 
 static_assert(TYPE_BITS == 32, "type: float32, real or complex");
-static_assert((!PACK_A || TILE_M % 32 == 0) && (!PACK_B || TILE_N % 32 == 0), "packs: a warp packs 32 rows of a tile");
+static_assert((!ARRANGE_A || TILE_M % 32 == 0) && (!ARRANGE_B || TILE_N % 32 == 0), "packs: a warp packs or turns 32 rows of a tile");
+static_assert(!TURNED || (!COMPLEX && DEPTH == 32), "turned: real numbers are turned 32 along k at once");
 static_assert(!PACKED || STAGES * DEPTH * (TILE_M + TILE_N) >= 12 * 32 * 33, "room: each warp packs a piece in the ring");
 static_assert(COMPLEX ? PRODUCTS == 3 || PRODUCTS == 4 : PRODUCTS == 1, "products: of complex numbers four, or three");
 static_assert(!COMPLEX || !CUT, "whole: parts of complex tiles do not meet");
@@ -82,7 +95,7 @@ static_assert(ROWS * COLUMNS <= 128, "sums: a thread holds no more than 128");
 static_assert(ROWS % FOUR == 0 && COLUMNS % FOUR == 0, "words: a thread reads words of 16 bytes");
 static_assert(TILE_M <= 256 && TILE_N <= 256, "box: a line of a box has up to 256 numbers");
 static_assert(STAGES >= 2, "ring: one slice comes while another one is multiplied");
-static_assert(DEPTH % 2 == 0, "steps: fragments are in two places by turns");
+static_assert(STEPS % 8 == 0 && DEPTH % STEPS == 0, "steps: fragments are in two places by turns, and lines in eight orders");
 
 // ---- the kernel ---------------------------------------------------------------------------------
 extern __shared__ __align__(1024) unsigned char shared_memory[];
@@ -91,6 +104,7 @@ extern __shared__ __align__(1024) unsigned char shared_memory[];
 #include "warpgroup/tiles.cuh"
 #include "ffma/packs.cuh"
 #include "ffma/loads.cuh"
+#include "ffma/turn.cuh"
 #include "warpgroup/parts.cuh"
 #include "ffma/results.cuh"
 #include "ffma/multiply.cuh"
@@ -114,12 +128,15 @@ ffma(const __grid_constant__ Product g, const __grid_constant__ Packs packs, con
     const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0), lane = threadIdx.x % 32;
     if (threadIdx.x == 0) start_barriers();
     __syncthreads();  // all threads know the barriers
+    // Who comes next may make ready, too. What kernels before this one wrote is there behind the wait.
+    if (OVERLAP) asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
     pack(g, packs, cut, warp, lane);
     if (warp >= WARPS) {
-        registers_given<COMPLEX ? 56 : PACKED ? 40 : 24>();
+        registers_given<COMPLEX || TURNED ? 56 : PACKED ? 40 : 24>();
         if (warp == WARPS) come(g, cut, packs, map_a, map_b, lane == 0);
+        else if (TURNED) turn_slices(g, cut, warp - WARPS - 1, lane);
     } else {
-        registers_taken<COMPLEX ? 224 : PACKED ? 232 : 240>();
+        registers_taken<COMPLEX || TURNED ? 224 : PACKED ? 232 : 240>();
         multiply_tiles(g, packs, cut, warp, lane);
     }
 }

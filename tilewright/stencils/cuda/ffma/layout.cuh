@@ -1,4 +1,6 @@
 // What is where in shared memory: the ring of slices, each lines of A at one k after the other and then those of B; and barriers.
+// Of an operand that is turned there a slice is boxes of 32 lines of 128 bytes, one for each k, whose 16 bytes i lie at position
+// i ^ k % 8; before it is turned a line is what one row (of B: column) has along k.
 #pragma once
 
 #include "lib/box.cuh"
@@ -27,17 +29,21 @@ constexpr int SUMMED = ROWS * COLUMNS;
 INLINE Number &number_of(Sums &sum, int i) { return sum[i % ROWS][i / ROWS]; }
 
 constexpr int THREADS = 32 * WARPS + 128;  // the last warp group loads
-constexpr int LINE_A = TILE_M * 4, LINE_B = TILE_N * 4, OF_A = DEPTH * LINE_A, STAGE = OF_A + DEPTH * LINE_B;
+constexpr int OF_A = DEPTH * TILE_M * 4, STAGE = OF_A + DEPTH * TILE_N * 4;
+constexpr int LINE_A = TURN_A ? 128 : TILE_M * 4, LINE_B = TURN_B ? 128 : TILE_N * 4;  // bytes from one k to the next
+constexpr int TURNERS = 3;                                                            // warps that turn
 
-// Barriers: a slice has come, and has been read.
+// Barriers: a slice has come, has been read, and has been turned.
 INLINE unsigned int barrier(int number) { return shared_address(shared_memory + STAGES * STAGE) + 8 * number; }
 INLINE unsigned int come_barrier(int slot) { return barrier(slot); }
 INLINE unsigned int gone_barrier(int slot) { return barrier(STAGES + slot); }
+INLINE unsigned int turned_barrier(int slot) { return barrier(2 * STAGES + slot); }
 
 INLINE void start_barriers() {
     UNROLL for (int i = 0; i < STAGES; i++) {
         barrier_start(come_barrier(i));
         barrier_start_for(gone_barrier(i), WARPS);
+        if (TURN_A || TURN_B) barrier_start_for(turned_barrier(i), TURNERS);
     }
     barriers_started();
 }

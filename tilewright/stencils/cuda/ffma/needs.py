@@ -21,7 +21,8 @@ MOST_SUMS = 128
 OTHER = 24
 """Registers of addresses, of places in the ring and of the tile."""
 PIECE = 32
-"""Rows of a tile that a warp turns at once, in a square of shared memory with one more column."""
+"""Rows of a tile that a warp turns at once, where it packs in a square of shared memory with one more column;
+and numbers along k that are turned at once."""
 IN_FRONT = 128
 """Bytes of the workspace that say how far the turning has come."""
 BOX = 256
@@ -38,8 +39,9 @@ def tile_n(columns: Any, lanes_m: Any, warps_m: Any) -> Any:
     return columns * (32 // lanes_m) * (WARPS // warps_m)
 
 
-def packs(p: Problem) -> tuple[bool, bool]:
-    """Whether A, and B, are packed before they are multiplied: those that lie along k, and complex ones."""
+def arranged(p: Problem) -> tuple[bool, bool]:
+    """Whether A, and B, are packed or turned before they are multiplied: those that lie along k, and complex
+    ones."""
     return p.transposed_a or p.dtype.is_complex, not p.transposed_b or p.dtype.is_complex
 
 
@@ -48,12 +50,15 @@ def planes(products: Any) -> tuple[Any, Any]:
     return np.minimum(products, 3) - (products == 4), np.minimum(products, 3)
 
 
-def packed_bytes(p: Problem, down: Any, across: Any, depth: Any, products: Any) -> tuple[Any, Any]:
-    """Bytes of A, and of B, when they are packed: planes of whole tiles of whole slices."""
-    along = -(-p.k // depth) * depth * 4
+def packed_bytes(
+    p: Problem, down: Any, across: Any, depth: Any, products: Any, turned: Any
+) -> tuple[Any, Any]:
+    """Bytes of A, and of B, when they are packed: planes of whole tiles of whole slices, none where they are
+    turned in shared memory."""
+    along = -(-p.k // depth) * depth * 4 * (1 - turned)
     rows = -(-p.m // down) * down, -(-p.n // across) * across
     of_a, of_b = planes(products)
-    return rows[0] * along * of_a * packs(p)[0], rows[1] * along * of_b * packs(p)[1]
+    return rows[0] * along * of_a * arranged(p)[0], rows[1] * along * of_b * arranged(p)[1]
 
 
 def registers(rows: Any, columns: Any) -> Any:
@@ -67,8 +72,8 @@ def kept_bytes(p: Problem, blocks: int, down: int, across: int) -> int:
 
 
 def shared_bytes(down: Any, across: Any, depth: Any, stages: Any) -> Any:
-    """Shared memory of a block with tiles of so many rows and columns: slices, and two barriers for each."""
-    return stages * ((down + across) * depth * 4 + 2 * 8)
+    """Shared memory of a block with tiles of so many rows and columns: slices, and three barriers for each."""
+    return stages * ((down + across) * depth * 4 + 3 * 8)
 
 
 def tiles(p: Problem, down: Any, across: Any) -> Any:

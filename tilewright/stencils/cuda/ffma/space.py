@@ -18,7 +18,7 @@ from tilewright.stencils.cuda.ffma.needs import (
     PIECE,
     REGISTERS,
     THREADS,
-    packs,
+    arranged,
     registers,
     shared_bytes,
     tile_m,
@@ -28,7 +28,7 @@ from tilewright.stencils.cuda.ffma.needs import (
 
 UNROLLED = 2048
 """Multiply-adds of a loop that the instruction cache holds: of hand-written kernels on an H200 those with
-4,096 made 37 TFLOP/s where those with 2,048 made 55."""
+4,096 made 37 TFLOP/s where those with 2,048 made 55, so loops over longer slices are written out in parts."""
 SLACK = 64
 """Rows and columns that the smallest tiles may have more than C."""
 
@@ -46,6 +46,8 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("cut", (0,) if p.dtype.is_complex else cuts.CUTS),
         Param("a_first", (0, 1)),
         Param("products", (4, 3) if p.dtype.is_complex else (1,)),
+        Param("overlap", (0, 1), absent=0),
+        Param("turned", (0, 1) if any(arranged(p)) and not p.dtype.is_complex else (0,), absent=0),
     ]
 
 
@@ -67,23 +69,30 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
     yield Rule(
         "packs",
         "hard",
-        "a warp packs 32 rows of a tile",
+        "a warp packs or turns 32 rows of a tile",
         lambda rows, columns, lanes_m, warps_m: (
-            (tile_m(rows, lanes_m, warps_m) % (PIECE if packs(p)[0] else 1) == 0)
-            & (tile_n(columns, lanes_m, warps_m) % (PIECE if packs(p)[1] else 1) == 0)
+            (tile_m(rows, lanes_m, warps_m) % (PIECE if arranged(p)[0] else 1) == 0)
+            & (tile_n(columns, lanes_m, warps_m) % (PIECE if arranged(p)[1] else 1) == 0)
         ),
     )
     yield Rule(
         "room",
         "hard",
         "each warp packs a piece in the ring",
-        lambda rows, columns, lanes_m, warps_m, depth, stages: (
-            (not any(packs(p)))
+        lambda rows, columns, lanes_m, warps_m, depth, stages, turned: (
+            (not any(arranged(p)))
+            | (turned > 0)
             | (
                 stages * depth * (tile_m(rows, lanes_m, warps_m) + tile_n(columns, lanes_m, warps_m))
                 >= THREADS // 32 * PIECE * (PIECE + 1)
             )
         ),
+    )
+    yield Rule(
+        "turned",
+        "hard",
+        "real numbers are turned 32 along k at once",
+        lambda depth, turned: (turned == 0) | (depth == PIECE),
     )
     yield Rule(
         "registers",
@@ -101,8 +110,8 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
     yield Rule(
         "unrolled",
         "soft",
-        "a slice, which is written out, is no more than 2,048 multiply-adds of a thread",
-        lambda rows, columns, depth: rows * columns * depth <= UNROLLED,
+        "a slice that is no longer than it has to be is no more than 2,048 multiply-adds of a thread",
+        lambda rows, columns, depth, turned: (turned > 0) | (rows * columns * depth <= UNROLLED),
     )
     yield Rule(
         "three",

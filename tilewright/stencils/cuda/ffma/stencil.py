@@ -17,6 +17,9 @@ registers are those of S. Boehm, "How to optimize a CUDA matmul kernel" (2022), 
              equally busy, else so many, of the last wave alone
     a_first  whether numbers of A are read before those of B: so the compiler finds other registers
     products real ones that complex products are made of: 4, or 3 of sums of their parts
+    overlap  whether blocks make ready while the kernel before them in the stream ends
+    turned   whether real operands that lie along k are turned in shared memory, and not before, through device
+             memory
 
 Sizes are in elements, shared memory in bytes. Sizes of the problem are arguments: one binary serves them all.
 """
@@ -31,10 +34,11 @@ from tilewright.stencils.cuda.common import of_configs
 from tilewright.stencils.cuda.ffma.cost import best, clocks
 from tilewright.stencils.cuda.ffma.needs import (
     IN_FRONT,
+    PIECE,
     THREADS,
+    arranged,
     kept_bytes,
     packed_bytes,
-    packs,
     planes,
     shared_bytes,
     tile_m,
@@ -42,7 +46,7 @@ from tilewright.stencils.cuda.ffma.needs import (
     tiles,
 )
 from tilewright.stencils.cuda.ffma.space import params, rules
-from tilewright.stencils.cuda.large import LargeStencil, misplaced, product, unfit
+from tilewright.stencils.cuda.large import LINE, LargeStencil, misplaced, product, unfit
 from tilewright.stencils.cuda.source import ARGUED, asked, chosen, written
 from tilewright.stencils.cuda.warpgroup.needs import Cut
 from tilewright.stencils.protocol import CostModel
@@ -86,27 +90,36 @@ class FfmaStencil(LargeStencil):
         return of_configs(lambda columns: clocks(problem, device, columns))
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
-        return written("ffma", asked(problem) | chosen(config, ARGUED) | {"CUT": int(config["cut"] > 0)})
+        c = _whole(config)
+        return written("ffma", asked(problem) | chosen(c, ARGUED) | {"CUT": int(c["cut"] > 0)})
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
-        p, c = problem, config
+        p, c = problem, _whole(config)
         down, across = _tile(c)
+        arranges = arranged(p)
         return (
             product(p, p.ldc, c["band"] // across),
             *_workspace(p, c),
-            *([] if packs(p)[0] else [_map(p, A, p.m, down, c["depth"])]),
-            *([] if packs(p)[1] else [_map(p, B, p.n, across, c["depth"])]),
+            *([] if arranges[A] and not c["turned"] else [_map(p, A, p.m, down, c["depth"], arranges[A])]),
+            *([] if arranges[B] and not c["turned"] else [_map(p, B, p.n, across, c["depth"], arranges[B])]),
         )
 
     def launch(self, problem: Problem, config: Config) -> Launch:
-        p, c = problem, config
+        p, c = problem, _whole(config)
         down, across = _tile(c)
         return Launch(
             # Tiles that are cut may be fewer than those who share them.
             grid=(max(min(c["blocks"], int(tiles(p, down, across))), _found(p, c).workers), 1, 1),
             block=(THREADS, 1, 1),
             shared=int(shared_bytes(down, across, c["depth"], c["stages"])),
+            overlap=bool(c["overlap"]),
         )
+
+
+def _whole(config: Config) -> Config:
+    """A config that may have been recorded before anything was turned in shared memory, and before blocks made
+    ready early."""
+    return Config({"turned": 0, "overlap": 0, **config})
 
 
 def _tile(config: Config) -> tuple[int, int]:
@@ -128,7 +141,7 @@ def _workspace(p: Problem, c: Config) -> tuple[Struct, Struct]:
     down, across = _tile(c)
     found = _found(p, c)
     at_a = IN_FRONT + cuts.met_bytes(found, 1, down * across * p.dtype.itemsize)
-    of_a, of_b = (int(x) for x in packed_bytes(p, down, across, c["depth"], c["products"]))
+    of_a, of_b = (int(x) for x in packed_bytes(p, down, across, c["depth"], c["products"], c["turned"]))
     at_kept = at_a + of_a + of_b
     planes_a, planes_b = (int(x) for x in planes(c["products"]))
     places = {"lda": p.lda or 0, "ldb": p.ldb or 0, "at_a": at_a, "at_b": at_a + of_a, "at_kept": at_kept}
@@ -141,15 +154,20 @@ def _workspace(p: Problem, c: Config) -> tuple[Struct, Struct]:
     return packed, cuts.argument(found, needed)
 
 
-def _map(p: Problem, operand: int, across: int, tile: int, depth: int) -> TensorMap:
-    """An operand as it is stored, in boxes of a tile at so many k."""
+def _map(p: Problem, operand: int, across: int, tile: int, depth: int, turned: bool) -> TensorMap:
+    """An operand as it is stored, in boxes of a tile at so many k: lines of the tile, or where it is turned
+    lines along k."""
     step = ((p.lda, p.ldb)[operand] or 0) * p.dtype.itemsize
+    extents, strides, box = (across, p.k, 1), (step, step * p.k), (tile, depth, 1)
+    if turned:
+        extents, strides, box = (p.k, across, 1), (step, step * across), (PIECE, tile, 1)
     return TensorMap(
         f"map_{'ab'[operand]}",
         operand,
         "float32",
-        (across, p.k, 1),
-        (step, step * p.k),
-        (tile, depth, 1),
-        promotion=128,
+        extents,
+        strides,
+        box,
+        swizzle=LINE if turned else 0,
+        promotion=LINE,
     )

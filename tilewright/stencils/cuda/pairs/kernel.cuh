@@ -96,6 +96,7 @@ constexpr bool COPY_A = COPIED, COPY_B = false;
 // What tensor cores call rows of a tile, of which each group has half, are columns; and their columns rows.
 constexpr int GROUP_ROWS = PING_PONG ? TILE_N : TILE_N / 2, WIDTH = TILE_M;
 #define LANES 1  // B comes into registers, and is never turned
+constexpr bool FACTOR_ALONG = B_ALONG, FACTOR_CONJ = CONJ_B, OTHER_CONJ = CONJ_A;
 
 static_assert(TYPE_BITS == 16 && COMPLEX && !BRAIN, "type: complex float16");
 static_assert(TILE_M % 64 == 0 && TILE_M <= 192, "tile-m: a warp group holds no more than 192 sums of each thread");

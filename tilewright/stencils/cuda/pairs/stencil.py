@@ -100,7 +100,7 @@ class PairsStencil(LargeStencil):
         of_a, of_b = (B, A) if c["exchange"] else (A, B)
         a, b, _ = made.stored
         return (
-            product(made, p.ldc, c["band"] // (c["tile_n"] * c["cluster_n"])),
+            product(made, p.ldc, c["band"] // (c["tile_n"] * c["cluster_n"]), clipped=0),
             copies.map_of(p, of_a, made.m, lines_a, found)
             if c["copied"]
             else mapped(p, of_a, a, made.lda, lines_a),

@@ -15,7 +15,9 @@ from tilewright.model import Config, Device, Problem
 from tilewright.space import Space
 from tilewright.stencils.cuda import copies, cuts
 from tilewright.stencils.cuda.warpgroup.needs import (
+    BLOCK,
     LINE,
+    added,
     at_once,
     cut_tiles,
     cut_workers,
@@ -49,9 +51,17 @@ more, and where each group multiplies 64 rows of tensor cores; and of groups tha
 lanes hold."""
 SHARED = 42
 """Bytes that the second-level cache brings to each SM in a clock, where all ask."""
+SMALL, CACHED = 8e6, 64
+"""Bytes of operands that both halves of that cache soon have, and what it brings of these: 512 and 1024."""
 ASTRIDE, APART = 1.54, 1.14
 """Times more of these where columns begin inside lines of memory: of blocks that share, of those that share
 nothing."""
+CROSSED, CROSSED_ASKEW = 12, 4.7
+"""Lines of boxes that cross the end of an operand along them, of those of an operand that runs across k and
+has fewer rows (of B: columns) than a tile, that all blocks get in a clock: which begin at multiples of 32
+bytes, and which do not. Extents of 16 and of 24."""
+SECTOR = 32
+"""Bytes that device memory brings at least."""
 WEIGHED = 2000
 """Bytes brought to an SM for which a clock is counted, whatever the limit is: blocks that share are faster by
 a hundredth, and need less power."""
@@ -66,6 +76,9 @@ BEGUN = 4900
 """Clocks of a launch and of the first slice of a block."""
 BEHIND, TOGETHER = 1100, 1900
 """Clocks more where blocks do not make ready while the kernel before this one ends, and more of clusters."""
+PAIRED = 1500
+"""Clocks more of clusters where operands are so small: 0.7 to 1.2 us more than blocks alone took of 512 and
+1024."""
 BESIDE = 0.002
 """Of the time of a product, what blocks that make ready take from the kernel before them."""
 MEMORY, WRITTEN = 2000, 1200
@@ -130,17 +143,24 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     given = np.where(cut > 0, workers - ended, 0)
     met = 2 * given * shared * tile_m * tile_n * 4 / MET
     # So many turns of loads, each for some sums of each thread and of some blocks.
-    others = np.where(given > 0, -(-workers // np.maximum(cut, 1)), 1) - np.where(workers > cut, 1, 0)
+    near, far = added(np.where(given > 0, -(-workers // np.maximum(cut, 1)), 1))
     sums = group_sums(tile_m, tile_n, columns["ping_pong"]) // 128
-    loads = sums // gathered(sums) * -(-others // at_once(sums))
-    joined = np.where(given > 0, met + loads * CALLED + TOLD, 0)
-    made = (whole + part + joined) * order * (1 + BESIDE * overlap) * np.where(cut > 0, UNSURE, 1)
+    loads = sums // gathered(sums) * -(-np.maximum(near + far, 1) // at_once(sums))
+    joined = np.where(given > 0, met + loads * CALLED + np.where(far > 0, 2, 1) * TOLD, 0)
+    made = (whole + part) * order * (1 + BESIDE * overlap) * np.where(cut > 0, UNSURE, 1)
     made = made + copies.clocks(copies.elements(p.m, p.n, p.k, columns["copied"]))
-    began = BEGUN + (1 - overlap) * (BEHIND + (shared > 1) * TOGETHER)
+    small = is_small(p)
+    began = BEGUN + (1 - overlap) * (BEHIND + (shared > 1) * TOGETHER) + (shared > 1) * PAIRED * small
     # Whatever the config: what memory brings and takes. A little of the rest still tells configs apart.
     result = p.m * p.n * p.dtype.itemsize
     least = max(p.bytes / MEMORY, result / WRITTEN if result > KEEPS else 0)
-    return np.maximum(made, least) + made / 64 + began
+    # Sums meet when all has come.
+    return np.maximum(made, least) + made / 64 + joined + began
+
+
+def is_small(p: Problem) -> bool:
+    """Whether the second-level cache soon has both operands, wherever they are asked for."""
+    return (p.m + p.n) * p.k * p.dtype.itemsize <= SMALL
 
 
 def _of_slice(p: Problem, columns: Columns, count: Any, active: Any) -> Any:
@@ -164,8 +184,18 @@ def _of_slice(p: Problem, columns: Columns, count: Any, active: Any) -> Any:
         for ld in (p.lda, p.ldb)
     ]
     brought = LINE * (tile_m / columns["cluster_n"] * astride[0] + tile_n / columns["cluster_m"] * astride[1])
-    longest = np.maximum(np.maximum(products, moved), brought * active / columns["blocks"] / SHARED)
+    cached = CACHED if is_small(p) else SHARED
+    longest = np.maximum(np.maximum(products, moved), brought * active / columns["blocks"] / cached)
     longest = np.maximum(longest, LATENCY / (columns["stages"] - 1))
+    for across, ld, inside, tile, which in (
+        (not p.transposed_a, p.lda, p.m, tile_m, copies.OF_A),
+        (p.transposed_b, p.ldb, p.n, tile_n, copies.OF_B),
+    ):
+        if across:
+            rate = CROSSED_ASKEW if (ld or 0) * p.dtype.itemsize % SECTOR else CROSSED
+            crosses = (inside < tile) & (columns["copied"] & which == 0)
+            crossed = np.where(crosses, -(-inside // BLOCK) * slice_of(p) * active / rate, 0)
+            longest = np.maximum(longest, crossed)
     # Of tiles that are alike those whose blocks share B were faster.
     weighed = LINE * (tile_m / columns["cluster_n"] + 1.05 * tile_n / columns["cluster_m"]) / WEIGHED
     # Slices that are not there yet are waited for less often the more are on their way.

@@ -1,5 +1,5 @@
-// Tiles that are cut along k: the sums of blocks meet in the workspace, a place for each block, and the one that has the end
-// of a tile adds those of all others while it stores, the nearest first. The order is always the same, and so is the result.
+// Tiles that are cut along k: the sums of blocks meet in the workspace, a place for each block, and those that have others to add
+// (tiles.cuh) do so while they store. The order is always the same, and so is the result.
 //
 // A place holds the accumulators of a group as its threads have them, 16 bytes of all threads after each other; a flag says that
 // they are there. In front of them the workspace may have
@@ -17,10 +17,10 @@ struct Meeting {
     const Product &g;
     const Cut &cut;
     const int group, thread;
-    int farthest;  // of the blocks that have a part of a tile, which come one after the other
+    Partners partners;  // of the tile that was waited for last
 
     INLINE Meeting(const Product &product, const Cut &given, int number, int own)
-        : g(product), cut(given), group(number), thread(own), farthest(blockIdx.x) {}
+        : g(product), cut(given), group(number), thread(own) {}
 
     INLINE int place(int worker) const {
         const int block = worker * CLUSTER + (CLUSTER > 1 ? blockIdx.y : 0);
@@ -32,14 +32,17 @@ struct Meeting {
         return (uint4 *)(cut.workspace + in_front(g) + flags) + (long long)place(worker) * (SUMS / 4 * 128) + thread;
     }
 
-    // For whoever has the end of the tile.
+    // For whoever adds it, with the sums of others that were waited for.
     INLINE void give(const Sums &sum) const {
         uint4 *const to = sums(blockIdx.x);
-        UNROLL for (int s = 0; s < STACKS; s++) {
-            UNROLL for (int i = 0; i < WIDTH / 8; i++) {
-                const float *const x = sum[s] + 4 * i;
-                global_store(to + (s * (WIDTH / 8) + i) * 128, make_uint4(__float_as_uint(x[0]), __float_as_uint(x[1]),
-                                                                          __float_as_uint(x[2]), __float_as_uint(x[3])));
+        UNROLL for (int number = 0; number < SUMS / GATHERED; number++) {
+            float x[GATHERED];
+            others(x, number);
+            UNROLL for (int i = 0; i < GATHERED; i += 4) {
+                const int at = number * GATHERED + i;
+                const float *const own = sum[at / (WIDTH / 2)] + at % (WIDTH / 2);
+                global_store(to + at / 4 * 128, make_uint4(__float_as_uint(own[0] + x[i]), __float_as_uint(own[1] + x[i + 1]),
+                                                           __float_as_uint(own[2] + x[i + 2]), __float_as_uint(own[3] + x[i + 3])));
             }
         }
         meet(1 + group, 128);
@@ -49,44 +52,44 @@ struct Meeting {
         __syncwarp();
     }
 
-    // Waits for all others that have a part of the tile of a piece, each thread for one of them.
+    // Waits for all whose sums this block adds to its own of a piece, each thread for some of them.
     INLINE void wait(const Walk &walk) {
-        farthest = blockIdx.x;
-        if (walk.first == 0) return;
-        const int start = (walk.number - walk.whole) * cut.counted;
-        while (farthest > 0 && walk.begin(farthest) > start) farthest--;
-        _Pragma("unroll 1") for (int worker = (int)blockIdx.x - 1 - thread; worker >= farthest; worker -= 128) {
+        partners = Partners(walk);
+        _Pragma("unroll 1") for (int i = thread; i < partners.count(); i += 128) {
+            unsigned long long *const at = flag(partners.worker(i));
             unsigned long long come;
             do {
-                asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(come) : "l"(flag(worker)) : "memory");
+                asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(come) : "l"(at) : "memory");
             } while (come != cut.stamp);
-            *flag(worker) = 0;  // A graph that runs again has the same stamp.
+            *at = 0;  // A graph that runs again has the same stamp.
         }
         __syncwarp();
-        meet(1 + group, 128);
+        if (some()) meet(1 + group, 128);
     }
 
-    // Whether others have parts of the tile that was waited for last.
-    INLINE bool some() const { return CUT && farthest < (int)blockIdx.x; }
+    // Whether there are any.
+    INLINE bool some() const { return CUT && partners.count() > 0; }
 
     // What others have of some accumulators of this thread, from GATHERED * `number` on. (Accumulators themselves may be changed by
     // nothing but products, or the compiler waits for each of these.)
     INLINE void others(float (&x)[GATHERED], int number) const {
         UNROLL for (int i = 0; i < GATHERED; i++) x[i] = 0;
-        _Pragma("unroll 1") for (int worker = (int)blockIdx.x - 1; worker >= farthest; worker -= AT_ONCE) {
+        const int count = partners.count();
+        _Pragma("unroll 1") for (int one = 0; one < count; one += AT_ONCE) {
             uint4 found[AT_ONCE][GATHERED / 4];
             UNROLL for (int w = 0; w < AT_ONCE; w++) {
-                // The farthest one comes again where there are no others.
-                const uint4 *const from = sums(max(worker - w, farthest)) + number * (GATHERED / 4 * 128);
+                // The last one comes again where there are no others.
+                const uint4 *const from = sums(partners.worker(min(one + w, count - 1))) + number * (GATHERED / 4 * 128);
                 UNROLL for (int i = 0; i < GATHERED / 4; i++) global_load(found[w][i], from + i * 128);
             }
+            // Zeros are added in its place: behind a branch the compiler would ask for the next ones only when these have come.
             UNROLL for (int w = 0; w < AT_ONCE; w++) {
-                if (worker - w < farthest) break;
+                const bool here = one + w < count;
                 UNROLL for (int i = 0; i < GATHERED / 4; i++) {
-                    x[4 * i] += __uint_as_float(found[w][i].x);
-                    x[4 * i + 1] += __uint_as_float(found[w][i].y);
-                    x[4 * i + 2] += __uint_as_float(found[w][i].z);
-                    x[4 * i + 3] += __uint_as_float(found[w][i].w);
+                    x[4 * i] += here ? __uint_as_float(found[w][i].x) : 0.0f;
+                    x[4 * i + 1] += here ? __uint_as_float(found[w][i].y) : 0.0f;
+                    x[4 * i + 2] += here ? __uint_as_float(found[w][i].z) : 0.0f;
+                    x[4 * i + 3] += here ? __uint_as_float(found[w][i].w) : 0.0f;
                 }
             }
         }

@@ -5,12 +5,14 @@
 #include "lib/multicast.cuh"
 #include "lib/slices.cuh"
 
-// What the kernel is called with beside the tensor maps. `band`: tiles of clusters that a band has along n.
+// What the kernel is called with beside the tensor maps. `band`: tiles of clusters that a band has along n; `clipped`: bytes of a
+// slice that do not come, because no tile has what would be there inside of an operand.
 struct Product {
     Stored *c;
     long long ldc;
     int m, n, k, band;
     double alpha[2], beta[2];
+    int clipped;
 };
 
 constexpr int GROUPS = 2, THREADS = 128 * (GROUPS + 1);     // warp groups that multiply; one more loads

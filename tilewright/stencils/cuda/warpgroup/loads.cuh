@@ -34,7 +34,7 @@ INLINE void come(const Product &g, const Cut &cut, const Copied &copied, const T
             if (lane == 0) {
                 unsigned char *const a = shared_memory + turn.at * STAGE, *const b = a + OF_A;
                 const unsigned int arrived = come_barrier(turn.at);
-                barrier_expect(arrived, STAGE);
+                barrier_expect(arrived, STAGE - g.clipped);
                 bring<A_ALONG, TILE_M, CLUSTER_N>(a, map_a, tile.m, k, arrived);
                 bring<B_ALONG, TILE_N, CLUSTER_M>(b, map_b, tile.n, k, arrived);
             }

@@ -15,6 +15,8 @@ BLOCK = 64
 """Columns of C of one product of tensor cores, and what tiles are multiples of."""
 LINE = 128
 """Bytes of a swizzle: of a slice along k, and of a column of a box of C."""
+LINES = 8
+"""Lines after which a swizzle repeats."""
 GROUPS = 2
 """Warp groups that multiply; one more loads."""
 THREADS = 128 * (GROUPS + 1)
@@ -27,6 +29,19 @@ MOST_SUMS = 192
 def slice_of(p: Problem) -> int:
     """Elements along k that come together, and rows of a box of C: a line."""
     return LINE // p.dtype.itemsize
+
+
+def lines(p: Problem, tile_m: Any, tile_n: Any, cluster_m: Any, cluster_n: Any) -> tuple[Any, Any]:
+    """Lines that a block brings of a slice of A, and of B: those of its tile, or of its half of what two
+    blocks share. Of an operand that runs along k, whose lines are rows of a tile (of B: columns), none of
+    those come, eight at a time, that no tile has inside: copies that cross the end of a tensor are slow."""
+    of_a, of_b = tile_m // cluster_n, tile_n // cluster_m
+    whole_m, whole_n = -(-p.m // LINES) * LINES, -(-p.n // LINES) * LINES
+    if p.transposed_a:
+        of_a = np.where(cluster_n == 1, np.minimum(of_a, whole_m), of_a)
+    if not p.transposed_b:
+        of_b = np.where(cluster_m == 1, np.minimum(of_b, whole_n), of_b)
+    return of_a, of_b
 
 
 def turned_rows(p: Problem, tile_m: Any, tile_n: Any, lanes: Any, copied: Any) -> Any:
@@ -99,6 +114,18 @@ def cut_workers(cut_tiles_: Any, places: Any, cut: Any, slices: int) -> Any:
     """Clusters of blocks that share the slices of the tiles that are cut; each has one at least."""
     parts = -(-slices // cut_share(cut_tiles_, places, cut, slices))
     return np.where(cut == 1, np.minimum(places, cut_tiles_ * slices), cut_tiles_ * parts)
+
+
+TOGETHER = 8
+"""Workers of a tile at most, if one of them adds the sums of all others; else they add in teams."""
+
+
+def added(workers: Any) -> tuple[Any, Any]:
+    """How many sums of others, where so many share a tile, those add who add the most: of their team, and
+    then, by the one that has the end of the tile, of those who added others."""
+    team = np.where(workers <= TOGETHER, workers, np.ceil(np.sqrt(workers))).astype(int)
+    team = np.maximum(team, 1)
+    return team - 1, (np.maximum(workers, 1) - 1) // team
 
 
 class Cut(NamedTuple):

@@ -1,6 +1,6 @@
 // Tiles that are cut along k, of warps whose sums are numbers of any kind: what a warp has of a tile that ends in another block
-// goes into the workspace, and the same warp of the block that has the end adds what all others have, the nearest first. The
-// order is always the same, and so is the result.
+// goes into the workspace, and the same warp of a block that has others to add (tiles.cuh) adds what these have. The order is
+// always the same, and so is the result.
 //
 // A place holds the sums of a warp, 16 bytes of all lanes after each other; a flag says that they are there. Who includes this
 // says how many NUMBERs a thread sums, which is which, number_of(sums, i), and how many bytes are IN_FRONT in the workspace.
@@ -10,7 +10,8 @@
 
 constexpr int OF_WORD = 16 / sizeof(Number), SUM_WORDS = SUMMED / OF_WORD;  // numbers of 16 bytes, and such words of a thread
 // Words that are on their way at once, and of how many blocks, as registers allow.
-constexpr int WORDS_MET = SUM_WORDS % 4 ? (SUM_WORDS % 2 ? 1 : 2) : 4, AT_ONCE_MET = SUM_WORDS <= 8 ? 8 : SUM_WORDS <= 16 ? 4 : 1;
+constexpr int WORDS_MET = SUM_WORDS % 4 ? (SUM_WORDS % 2 ? 1 : 2) : 4, MOST_MET = OF_WORD == 2 ? 4 : 8;
+constexpr int AT_ONCE_MET = SUM_WORDS <= 8 ? MOST_MET : SUM_WORDS <= 16 ? 4 : 1;
 constexpr int FLAGS = 128;                                                  // bytes that flags are a multiple of
 
 struct Meeting {
@@ -26,7 +27,7 @@ struct Meeting {
         return (uint4 *)(cut.workspace + IN_FRONT + flags) + (long long)place(worker) * (SUM_WORDS * 32) + lane;
     }
 
-    // For whoever has the end of the tile.
+    // For whoever adds it.
     INLINE void give(Sums &sum) const {
         UNROLL for (int i = 0; i < SUM_WORDS; i++) {
             Word word;
@@ -40,32 +41,32 @@ struct Meeting {
         __syncwarp();
     }
 
-    // For the end of a tile: waits for all others that have a part of it, and adds these.
+    // Waits for all whose sums this block adds to its own, and adds these.
     INLINE void add(Sums &sum, const Walk &walk) const {
-        if (walk.first == 0) return;
-        const int start = (walk.number - walk.whole) * cut.counted;
-        int farthest = blockIdx.x;
-        while (farthest > 0 && walk.begin(farthest) > start) farthest--;
-        _Pragma("unroll 1") for (int worker = (int)blockIdx.x - 1; worker >= farthest; worker -= AT_ONCE_MET) {
-            if (lane < AT_ONCE_MET && worker - lane >= farthest) {
-                unsigned long long come;
-                do {
-                    asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(come) : "l"(flag(worker - lane)) : "memory");
-                } while (come != cut.stamp);
-                *flag(worker - lane) = 0;  // A graph that runs again has the same stamp.
-            }
-            __syncwarp();
+        const Partners partners(walk);
+        const int count = partners.count();
+        if (count == 0) return;
+        _Pragma("unroll 1") for (int i = lane; i < count; i += 32) {
+            unsigned long long *const at = flag(partners.worker(i));
+            unsigned long long come;
+            do {
+                asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(come) : "l"(at) : "memory");
+            } while (come != cut.stamp);
+            *at = 0;  // A graph that runs again has the same stamp.
+        }
+        __syncwarp();
+        _Pragma("unroll 1") for (int one = 0; one < count; one += AT_ONCE_MET) {
             UNROLL for (int first = 0; first < SUM_WORDS; first += WORDS_MET) {
                 Word found[AT_ONCE_MET][WORDS_MET];
-                // The farthest one comes again where there are no others.
+                // The last one comes again where there are no others.
                 UNROLL for (int w = 0; w < AT_ONCE_MET; w++)
                     UNROLL for (int i = 0; i < WORDS_MET; i++)
-                        global_load(found[w][i].vector, words(max(worker - w, farthest)) + (first + i) * 32);
-                UNROLL for (int w = 0; w < AT_ONCE_MET; w++) {
-                    if (worker - w < farthest) break;
+                        global_load(found[w][i].vector, words(partners.worker(min(one + w, count - 1))) + (first + i) * 32);
+                // Zeros are added in its place: behind a branch the compiler would ask for the next ones only when these have come.
+                UNROLL for (int w = 0; w < AT_ONCE_MET; w++)
                     UNROLL for (int i = 0; i < WORDS_MET; i++)
-                        UNROLL for (int e = 0; e < OF_WORD; e++) number_of(sum, (first + i) * OF_WORD + e) += found[w][i].number[e];
-                }
+                        UNROLL for (int e = 0; e < OF_WORD; e++)
+                            number_of(sum, (first + i) * OF_WORD + e) += one + w < count ? found[w][i].number[e] : 0;
             }
         }
     }

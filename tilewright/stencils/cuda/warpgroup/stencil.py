@@ -40,8 +40,10 @@ from tilewright.stencils.cuda.source import ARGUED, asked, chosen, written
 from tilewright.stencils.cuda.warpgroup.cost import best, clocks
 from tilewright.stencils.cuda.warpgroup.needs import (
     BLOCK,
+    LINE,
     THREADS,
     cut_of,
+    lines,
     shared_bytes,
     slice_of,
     tiles,
@@ -110,12 +112,15 @@ class WarpGroupStencil(LargeStencil):
         p, c = problem, _whole(config)
         along = slice_of(p)
         of_a, of_b = c["copied"] == copies.OF_A, c["copied"] == copies.OF_B
-        lines_a = c["tile_m"] // c["cluster_n"] if p.transposed_a or of_a else along
-        lines_b = along if p.transposed_b and not of_b else c["tile_n"] // c["cluster_m"]
+        inside = lines(p, c["tile_m"], c["tile_n"], c["cluster_m"], c["cluster_n"])
+        inside_a, inside_b = (int(x) for x in inside)
+        clipped = LINE * (c["tile_m"] // c["cluster_n"] - inside_a + c["tile_n"] // c["cluster_m"] - inside_b)
+        lines_a = inside_a if p.transposed_a or of_a else along
+        lines_b = along if p.transposed_b and not of_b else inside_b
         a, b, out = p.stored
         found = _copy(p, c)
         return (
-            product(p, p.ldc, c["band"] // (c["tile_n"] * c["cluster_n"])),
+            product(p, p.ldc, c["band"] // (c["tile_n"] * c["cluster_n"]), clipped),
             copies.map_of(p, A, p.m, lines_a, found) if of_a else mapped(p, A, a, p.lda, lines_a),
             copies.map_of(p, B, p.n, lines_b, found) if of_b else mapped(p, B, b, p.ldb, lines_b),
             mapped(p, C, out, p.ldc, along if c["lanes"] == 2 else BLOCK),

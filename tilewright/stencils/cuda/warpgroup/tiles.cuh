@@ -41,6 +41,11 @@ struct Walk {
     // Where the share of a worker begins, counted from the first slice that is cut.
     INLINE int begin(int worker) const { return worker * cut.share + min(worker, cut.longer); }
     INLINE bool is_cut() const { return CUT && number >= whole; }
+    // Who has a slice, counted from the first that is cut.
+    INLINE int worker_at(int slice) const {
+        const int longer = cut.longer * (cut.share + 1);
+        return slice < longer ? slice / (cut.share + 1) : cut.longer + (slice - longer) / cut.share;
+    }
 
     INLINE bool next() {
         number += (int)gridDim.x;
@@ -63,6 +68,30 @@ struct Walk {
 
     INLINE int count() const { return CUT ? last - first : slices; }
     INLINE bool ends() const { return !CUT || last == slices; }
+};
+
+constexpr int TOGETHER = 8;  // who have a part of a tile at most, if one of them adds the sums of all
+
+// Whose sums a worker adds to its own of a tile that is cut: those of its team, the nearest first, and if it has the end of the tile
+// those of the others who add up a team. Teams are counted from the end of the tile; one adds up as many sums as there are teams,
+// for no block loads from the cache faster than some bytes in a clock. All have lower numbers.
+struct Partners {
+    int size = 1, near = 0, far = 0;  // of a team; those of its own, and who add up others
+
+    INLINE Partners() {}
+    INLINE Partners(const Walk &walk) {
+        if (!walk.is_cut()) return;
+        const int start = (walk.number - walk.whole) * walk.cut.counted, own = blockIdx.x;
+        const int first = walk.worker_at(start), last = walk.worker_at(start + walk.cut.counted - 1), all = last - first + 1;
+        size = all;
+        if (all > TOGETHER) for (size = 3; size * size < all;) size++;
+        if ((last - own) % size) return;
+        near = min(size - 1, own - first);
+        far = own == last ? (all - 1) / size : 0;
+    }
+
+    INLINE int count() const { return near + far; }
+    INLINE int worker(int i) const { return (int)blockIdx.x - (i < near ? 1 + i : (i - near + 1) * size); }
 };
 
 struct Tile {
