@@ -2,7 +2,8 @@
 operands, kernels compiled ahead, bursts and sustained slices in turns, lines.
 
 burst      ten products after the GPU has idled, in turns: clocks are high when it begins
-sustained  slices of one second and the like, in turns, on a GPU that is hot: its power is the limit
+sustained  slices of one second and the like, in turns, on a GPU that is hot: its power is the limit, and what
+           counts beside speed are operations per joule, by the meter of the GPU
 """
 
 from __future__ import annotations
@@ -40,8 +41,19 @@ MOST = 14.0
 AHEAD = 2_000_000
 """Clocks that the GPU waits before a burst, while the host asks for all of it, which takes PyTorch longer."""
 Run = Callable[[], object]
-Samples = dict[str, list[tuple[float, str]]]
-"""By run: seconds of a product, and the clocks, of each turn."""
+
+
+class Sample(NamedTuple):
+    """What one turn of a run took: seconds of a product, clock and power at its end, and joules of a product
+    where they were asked for and are told."""
+
+    seconds: float
+    clocks: str
+    joules: float | None = None
+
+
+Samples = dict[str, list[Sample]]
+"""By run: what each turn took."""
 
 
 class Way(NamedTuple):
@@ -132,7 +144,7 @@ def bursts(torch: Any, case: Case, rounds: int, idle: float) -> Samples:
         for name, run in ordered(case, turn):
             torch.cuda.synchronize()
             time.sleep(idle)
-            samples[name].append((clock.seconds(run, CALLS), timer.clocks()))
+            samples[name].append(Sample(clock.seconds(run, CALLS), timer.clocks()))
     return samples
 
 
@@ -144,7 +156,9 @@ def sustained(torch: Any, case: Case, rounds: int, slice_: float) -> Samples:
     samples: Samples = {name: [] for name in case.runs}
     for turn in range(rounds + 1):
         for name, run in ordered(case, turn):
-            # The power meter is some 0.1 s behind, so it is asked while the last products run.
+            # The power meter is some 0.1 s behind, so it is asked while the last products run; that of energy
+            # is asked where nothing runs.
+            before = timer.energy()
             clock.start.record()
             for _ in range(calls):
                 run()
@@ -152,8 +166,11 @@ def sustained(torch: Any, case: Case, rounds: int, slice_: float) -> Samples:
             time.sleep(max(0.0, 0.9 * calls * once))
             said = timer.clocks()
             clock.stop.synchronize()
+            after = timer.energy()
             if turn:
-                samples[name].append((1e-3 * clock.start.elapsed_time(clock.stop) / calls, said))
+                taken = 1e-3 * clock.start.elapsed_time(clock.stop) / calls
+                drawn = None if before is None or after is None else (after - before) / calls
+                samples[name].append(Sample(taken, said, drawn))
     return samples
 
 
@@ -162,17 +179,22 @@ def line_of(case: Case, way: str, samples: Samples) -> lines.Line:
     p = case.problem
     line: lines.Line = {"kind": "large", "problem": p.spelling, "math": p.math, "way": way}
     line |= {"date": lines.now(), "layout": p.layout}
-    theirs = [seconds for seconds, _ in samples[CUBLAS]]
+    theirs = [each.seconds for each in samples[CUBLAS]]
     for name, taken in samples.items():
-        each = [seconds for seconds, _ in taken]
+        each = [sample.seconds for sample in taken]
+        joules = [sample.joules for sample in taken if sample.joules]
         ratios = [their / ours for their, ours in zip(theirs, each, strict=True)]
         line[name] = {
             "tflops": round(p.flops / statistics.median(each) * 1e-12, 1),
             "ratio": round(statistics.median(ratios), 4),
             "least": round(min(ratios), 4),
             "most": round(max(ratios), 4),
-            "clocks": [said for _, said in taken],
-        } | ({"differs": case.differs[name]} if name in case.differs else {})
+            "clocks": [sample.clocks for sample in taken],
+        }
+        if name in case.differs:
+            line[name]["differs"] = case.differs[name]
+        if joules:
+            line[name]["tflops_per_watt"] = round(p.flops / statistics.median(joules) * 1e-12, 4)
     return line
 
 
@@ -194,7 +216,9 @@ def shown(line: lines.Line) -> str:
     for name, each in line.items():
         if isinstance(each, dict) and name != CUBLAS:
             wrong = "" if each["differs"] < limit else f" WRONG {each['differs']:.2g}"
-            parts.append(f"{name} {each['tflops']:.1f} x{each['ratio']:.3f}{wrong}")
+            energy, theirs = each.get("tflops_per_watt"), line[CUBLAS].get("tflops_per_watt")
+            per_watt = f" ({energy / theirs:.3f} a watt)" if energy and theirs else ""
+            parts.append(f"{name} {each['tflops']:.1f} x{each['ratio']:.3f}{per_watt}{wrong}")
     return " | ".join(parts)
 
 

@@ -219,8 +219,13 @@ def main() -> None:
 
 def written(data: Mapping[str, Any]) -> str:
     """Data as JSON, a point or a cell to a line."""
-    text = json.dumps(data, indent=1)
-    return re.sub(r"[\[{]\n\s+[^\[\]{}]*?\n\s*[\]}]", lambda found: " ".join(found[0].split()), text) + "\n"
+
+    def on_a_line(found: re.Match[str]) -> str:
+        return " ".join(found[0].split())
+
+    text = re.sub(r"[\[{]\n\s+[^\[\]{}]*?\n\s*[\]}]", on_a_line, json.dumps(data, indent=1))
+    # Points begin with a number, and may have a list among what follows it.
+    return re.sub(r"\[\n\s+\d(?:[^\[\]{}]|\[[^\[\]{}\n]*\])*?\n\s*\]", on_a_line, text) + "\n"
 
 
 if __name__ == "__main__":

@@ -6,10 +6,10 @@
     python -m bench.foretold FILE... --check       hold the data that ships against these measurements
 
 FILE is what ``python -m bench.alone random --by defaults --out FILE`` wrote, or ``skinny``, on a GPU, or
-``python -m bench.large`` (the last time of a product counts). Of each product that is held apart the stencil
-runs that gains most of those that are counted on, else cuBLAS, whose gain is 1; the summary has, by type,
-the geometric mean, the least, how many are below 0.98, and what the best default, or cuBLAS, would have made
-of it.
+``python -m bench.large``, or ``unaligned`` (the last time of a product counts). Of each product that is held
+apart the stencil runs that gains most of those that are counted on, else cuBLAS, whose gain is 1; the summary
+has, by type, the geometric mean, the least, how many are below 0.98, and what the best default, or cuBLAS,
+would have made of it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -35,8 +36,10 @@ DRAWS = 20
 LOW = 0.98
 """The gain below which a product is counted as a loss."""
 DATA = Path(alone.__file__).parent / "data" / "alone.json"
-Product = tuple[str, str]
-"""A device and a spelling."""
+PADDED = re.compile(r"ld(\d+),(\d+),(\d+)(?:\+align(?P<align>\d+))?")
+"""A ``Problem.layout`` of matrices with elements between their columns, or that begin anywhere."""
+Product = tuple[str, Problem]
+"""The key of a device, and what was multiplied on it."""
 Gains = dict[Product, dict[str, float]]
 
 
@@ -49,21 +52,36 @@ def timed(files: Iterable[Path]) -> Gains:
             device = line.get("device", device)
             if line.get("kind") not in ("alone", "large") or line.get("math", "ieee") != "ieee":
                 continue
-            if line.get("origin") == "default":
-                gains = found.setdefault((device, line["problem"]), {})
-                gains[line["stencil"]] = line["against_cublas"]
+            p = problem_of(line)
+            if p is not None and line.get("origin") == "default":
+                # How columns are aligned is said of the point, and not of the stencil as it is of batches.
+                gains = found.setdefault((device, p), {})
+                gains[line["stencil"].split()[0]] = line["against_cublas"]
     return found
+
+
+def problem_of(line: Line) -> Problem | None:
+    """What a line was timed on; None where its layout is none of a product alone."""
+    p = Problem.parse(line["problem"])[0]
+    layout = line.get("layout", "packed")
+    if layout == "packed":
+        return p
+    found = PADDED.fullmatch(layout)
+    if found is None:
+        return None
+    lda, ldb, ldc = (int(digits) for digits in found.groups()[:3])
+    return p.with_(lda=lda, ldb=ldb, ldc=ldc, align=int(found["align"] or alone.WIDE))
 
 
 def gathered(found: Gains) -> dict[str, Any]:
     """The points: by device, stencil and type."""
     table: dict[str, Any] = {}
-    for (device, spelling), gains in found.items():
-        p = Problem.parse(spelling)[0]
+    for (device, p), gains in found.items():
         if alone.is_alone(p):
+            units = None if p.layout == "packed" else alone.point(p).units
             for stencil, gain in gains.items():
                 rows = table.setdefault(device, {}).setdefault(stencil, {}).setdefault(p.dtype.letter, [])
-                rows.append([*p.extents, p.trans, "0", None, round(gain, 3)])
+                rows.append([*p.extents, p.trans, "0", units, round(gain, 3)])
     return table
 
 
@@ -96,8 +114,7 @@ def verdicts(found: Gains, table: Mapping[str, Any]) -> list[Line]:
         if (measured := alone.points(letters, letter)) is not None
     }
     judged = []
-    for (_, spelling), gains in found.items():
-        p = Problem.parse(spelling)[0]
+    for (_, p), gains in found.items():
         letter, offers = p.dtype.letter, [(1.0, "cublas", 1.0)]
         for stencil, gain in gains.items():
             if (stencil, letter) in known:
@@ -106,7 +123,7 @@ def verdicts(found: Gains, table: Mapping[str, Any]) -> list[Line]:
                     offers.append((max(expected, 1.0), stencil, gain))
         _, stencil, gain = max(offers)
         best = max(1.0, *gains.values()) if gains else 1.0
-        judged.append({"problem": spelling, "type": letter, "runs": stencil, "gain": gain, "best": best})
+        judged.append({"problem": p.spelling, "type": letter, "runs": stencil, "gain": gain, "best": best})
     return judged
 
 

@@ -37,6 +37,7 @@ BASES = {
             "overlap": 0,
             "cut": 0,
             "lanes": 0,
+            "copied": 0,
         }
         | COMMON
     ),

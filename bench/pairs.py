@@ -27,7 +27,7 @@ BASE: dict[str, int] = {
     "tile_m": 128,
     "tile_n": 128,
     "ping_pong": 0,
-    "carried": 0,
+    "copied": 0,
     "steps": 2,
     "stages": 6,
     "outs": 2,

@@ -5,12 +5,19 @@ named   shapes of public programs: mixtures of experts with many rows and with f
 drawn   shapes at random, which no choice was made from: 8 to 128 groups of 1 to 512 rows in the mean, sizes
         by a gamma distribution, extents log-uniform in 64..4096
 
+complex shapes of mixtures of experts in complex half: forward, and the gradients of both operands
+
 Ours is ``tw.segment_matmul`` with offsets on the GPU, untuned. In turns with it: a loop of ``torch.mm`` or
 ``torch.bmm`` over the groups, whose sizes the loop is told beforehand; ``torch._grouped_mm`` where it has the
 type; and a copy of as many bytes as the groups have, half of them read and half written. All but the copy are
 recorded into CUDA graphs, some calls in each, so that times are the GPU's; ``eager`` is ours called from
 Python. Operands of the named shapes exceed the second-level cache, figures are medians over rounds, and
 results are compared with the loop's before.
+
+No library has groups of complex half. Beside ours are the stencil ``segments``, which serves them where
+``experts`` does not; and for each group, or by ``torch._grouped_mm`` if it takes float16, four products of
+planes that are there already, whose sums are rounded twice. TFLOP/s count eight operations for a product of
+two numbers.
 """
 
 from __future__ import annotations
@@ -19,14 +26,18 @@ import argparse
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 import tilewright as tw
 from bench import lines
+from tilewright.arrays.segments import segments_of, shapes_of
+from tilewright.arrays.view import address_of
 from tilewright.catalog import TARGETS
 from tilewright.model import DTYPES
+from tilewright.planning import dispatch
+from tilewright.runtime.backends import backend_of
 from tilewright.tuning.timing import median_interval
 
 Run = Callable[[], object]
@@ -50,6 +61,7 @@ class Shape:
     groups: int
     batch: int = 1
     skew: float = 1.0
+    along: bool = False  # whether b is stored along what is summed over
 
     def ends(self) -> list[int]:
         """Where the groups end, drawn the same way every time."""
@@ -78,6 +90,17 @@ NAMED = (
 )
 
 
+COMPLEX = tuple(
+    Shape(f"{form} of {rows} rows", "hc", split, length, others, groups, along=form == "features")
+    for rows, length, (k, n), groups in (
+        (500, 4032, (4096, 2048), 8),
+        (120, 7856, (2048, 1408), 64),
+        (20, 2400, (1024, 4096), 128),
+    )
+    for form, split, others in (("forward", "m", (k, n)), ("features", "m", (n, k)), ("weights", "k", (k, n)))
+)
+
+
 def drawn(letters: list[str], count: int, seed: int) -> Iterator[Shape]:
     """Shapes that nothing was chosen by."""
     draw = np.random.default_rng(seed)
@@ -99,10 +122,13 @@ def operands(torch: Any, shape: Shape) -> tuple[Any, Any]:
     lead = (shape.batch,) if shape.batch > 1 else ()
 
     def made(*extents: int) -> Any:
+        if shape.letter == "hc":
+            return torch.view_as_complex(torch.randn(*extents, 2, dtype=torch.float16, device="cuda"))
         return torch.randn(*extents, dtype=kind, device="cuda")
 
     if shape.split == "m":
-        return made(*lead, shape.length, x), made(shape.groups, *lead, x, y)
+        b = made(shape.groups, *lead, y, x).mT if shape.along else made(shape.groups, *lead, x, y)
+        return made(*lead, shape.length, x), b
     if shape.split == "n":
         return made(shape.groups, *lead, x, y), made(*lead, y, shape.length)
     return made(*lead, shape.length, x).mT, made(*lead, shape.length, y)
@@ -127,6 +153,90 @@ def loop(torch: Any, shape: Shape, a: Any, b: Any, out: Any) -> Run:
             product(left, right, out=into)
 
     return run
+
+
+def planes(torch: Any, x: Any) -> tuple[Any, Any]:
+    """Real and imaginary parts, each a tensor with the order of x."""
+    flip = x.stride(-1) != 1
+    re, im = torch.view_as_real(x.mT if flip else x).unbind(-1)
+    re, im = re.contiguous(), im.contiguous()
+    return (re.mT, im.mT) if flip else (re, im)
+
+
+def planar(torch: Any, shape: Shape, a: Any, b: Any) -> tuple[Run, Any]:
+    """The loop by four products of planes, and the planes of its result."""
+    left, right = planes(torch, a), planes(torch, b)
+    rows = (shape.groups,) if shape.split == "k" else ()
+    out = torch.empty(2, *rows, a.shape[-2], b.shape[-1], dtype=torch.float16, device="cuda")
+    calls, begin = [], 0
+    for group, end in enumerate(shape.ends()):
+        here = slice(begin, end)
+        if shape.split == "m":
+            calls.append(([x[here] for x in left], [y[group] for y in right], [z[here] for z in out]))
+        else:
+            calls.append(([x[:, here] for x in left], [y[here] for y in right], [z[group] for z in out]))
+        begin = end
+
+    def run() -> None:
+        for x, y, z in calls:
+            torch.mm(x[0], y[0], out=z[0])
+            z[0].addmm_(x[1], y[1], alpha=-1)
+            torch.mm(x[0], y[1], out=z[1])
+            z[1].addmm_(x[1], y[0])
+
+    return run, out
+
+
+def planar_grouped(torch: Any, a: Any, b: Any, ends: Any) -> Run | None:
+    """Four grouped products of planes and two sums; None where PyTorch has none of float16."""
+    (x, u), (y, v) = planes(torch, a), planes(torch, b)
+
+    def run() -> None:
+        torch._grouped_mm(x, y, offs=ends).sub_(torch._grouped_mm(u, v, offs=ends))
+        torch._grouped_mm(x, v, offs=ends).add_(torch._grouped_mm(u, y, offs=ends))
+
+    try:
+        run()
+    except (AttributeError, RuntimeError):
+        return None
+    return run
+
+
+def by_stencil(torch: Any, name: str, shape: Shape, a: Any, b: Any, ends: Any, out: Any) -> Run:
+    """The product by a stencil that is named, by its default."""
+    backend = backend_of(a=a)
+    views = [backend.view(x, "an operand")[0] for x in (a, b, out, ends)]
+    shapes = shapes_of(views[0].shape, views[1].shape, shape.groups, shape.split)
+    borders = (views[3].dtype, False, False)
+    job = segments_of((views[0], views[1], views[2]), shapes, shape.split, borders, (False, False))
+    assert not isinstance(job, str)
+    plan = dispatch.plan(cast(Any, job.problem), dispatch.device("cuda"), stencil=name, vendor=False)
+    bound = backend.bind_segments(plan)
+    assert bound is not None
+    x, y, z, where = (address_of(view) for view in views)
+    order = (y, x, z, where) if job.swap else (x, y, z, where)
+    return lambda: bound(order, torch.cuda.current_stream().cuda_stream)
+
+
+def complex_line(torch: Any, shape: Shape, rounds: int) -> lines.Line:
+    """One shape in complex half: ours beside ``segments`` and planar products."""
+    a, b = operands(torch, shape)
+    ends = torch.tensor(shape.ends(), dtype=torch.int32, device="cuda")
+    out = tw.segment_matmul(a, b, ends, split=shape.split)
+    library, want = planar(torch, shape, a, b)
+    library()
+    worst = differs(torch, torch.view_as_real(out).float(), want.movedim(0, -1).float())
+    runs: dict[str, Run | None] = {
+        "ours": lambda: tw.segment_matmul(a, b, ends, split=shape.split, out=out),
+        "segments": by_stencil(torch, "segments", shape, a, b, ends, torch.empty_like(out)),
+        "loop": library,
+        "grouped_mm": planar_grouped(torch, a, b, ends),
+    }
+    graphs = {name: recorded(torch, run) for name, run in runs.items() if run is not None}
+    size = sum(x.numel() * x.element_size() for x in (a, b, out))
+    graphs["copy"] = repeated(copied(torch, size))
+    flops = DTYPES["hc"].flops_per_fma * a.numel() * b.shape[-1]
+    return _line(shape, seconds(torch, graphs, rounds), size, worst, flops)
 
 
 def recorded(torch: Any, run: Run) -> Run:
@@ -223,15 +333,16 @@ def _line(shape: Shape, samples: dict[str, list[float]], size: int, worst: float
         line[name] = {"us": 1e6 * median, "low": 1e6 * low, "high": 1e6 * high}
     ours = line["ours"]["us"]
     line["of_copy"], line["of_loop"] = line["copy"]["us"] / ours, line["loop"]["us"] / ours
-    if "grouped_mm" in line:
-        line["of_grouped_mm"] = line["grouped_mm"]["us"] / ours
+    for other in ("grouped_mm", "segments"):
+        if other in line:
+            line[f"of_{other}"] = line[other]["us"] / ours
     line["tflops"] = flops / ours * 1e-6
     return line
 
 
 def shown(line: lines.Line) -> str:
     """A line of the screen."""
-    peers = ("ours", "eager", "loop", "grouped_mm", "copy")
+    peers = ("ours", "eager", "segments", "loop", "grouped_mm", "copy")
     times = ", ".join(f"{name} {line[name]['us']:.1f}" for name in peers if name in line)
     size = f"{line['letter']} {line['split']} {line['length']} {line['others']} /{line['groups']}"
     grouped = f", x {line['of_grouped_mm']:.2f} of _grouped_mm" if "of_grouped_mm" in line else ""
@@ -248,7 +359,7 @@ def main() -> None:
         prog="bench.segments", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("--parts", default="named,drawn", help="default: named,drawn")
+    add("--parts", default="named,drawn", help="default: named,drawn; complex beside them")
     add("--types", default="h,b,s,d,c,z", help="of what is drawn (default: h,b,s,d,c,z)")
     add("--count", type=int, default=36, help="shapes that are drawn (default: 36)")
     add("--seed", type=int, default=1, help="of what is drawn (default: 1)")
@@ -271,6 +382,9 @@ def main() -> None:
     if "named" in wanted:
         for shape in NAMED:
             add_line(line_of(torch, shape, options.rounds))
+    if "complex" in wanted:
+        for shape in COMPLEX:
+            add_line(complex_line(torch, shape, options.rounds))
     if "drawn" in wanted:
         found = []
         for shape in drawn(lines.letters(options.types), options.count, options.seed):

@@ -163,3 +163,13 @@ def experts(device: Device) -> Iterator[Job]:
         trans, forms = ("tt", "nn", "nt")[turn % 3], {"wide": turn % 2 == 0, "sizes": turn % 2 == 1}
         p = problem(f"{letter}:{trans}", axis, (72, 48, 40), GROUPS, gap=8, **forms)
         yield made(stencil, p, stencil.default(p, device), f"experts_{letter}_{trans}_{axis}", device)
+    # Complex halves: A along k and across, B turned in shared memory, conjugates; two warp groups and one.
+    for turn, (trans, axis) in enumerate(
+        (("nn", "n"), ("cn", "n"), ("nc", "k"), ("tn", "m"), ("jt", "k"), ("ct", "m"))
+    ):
+        forms = {"wide": turn % 2 == 0, "sizes": turn % 2 == 1}
+        p = problem(f"hc:{trans}", axis, (72, 48, 40), GROUPS, gap=8, **forms)
+        config = stencil.default(p, device).with_(
+            tile_m=128 if turn % 2 else 64, tile_n=32, stages=3, blocks=device["sms"]
+        )
+        yield made(stencil, p, config, f"experts_hc_{trans}_{axis}", device)

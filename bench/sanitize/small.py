@@ -152,7 +152,8 @@ def boxes(device: Device) -> Iterator[Job]:
 
 def warpgroup(device: Device) -> Iterator[Job]:
     """Products of float16, bfloat16 and tf32 of several tiles, in two blocks or two clusters: halves of
-    tiles, tiles in turns, an operand that two blocks share, and tiles that are cut."""
+    tiles, tiles in turns, an operand that two blocks share, tiles that are cut, and operands that are
+    copied."""
     stencil = STENCILS["warpgroup"]
     forms: tuple[dict[str, int], ...] = (
         {"tile_m": 128, "tile_n": 128, "stages": 4},
@@ -162,7 +163,7 @@ def warpgroup(device: Device) -> Iterator[Job]:
         {"tile_m": 128, "tile_n": 128, "stages": 4, "cut": 1},
         {"tile_m": 128, "tile_n": 64, "ping_pong": 1, "cluster_n": 2, "stages": 3, "cut": 1},
     )
-    alone = {"ping_pong": 0, "cluster_m": 1, "cluster_n": 1, "outs": 2, "cut": 0, "lanes": 0}
+    alone = {"ping_pong": 0, "cluster_m": 1, "cluster_n": 1, "outs": 2, "cut": 0, "lanes": 0, "copied": 0}
     for turn, (letter, fixed) in enumerate((letter, fixed) for letter in ("h", "b", "s") for fixed in forms):
         trans, beta = ORDERS[False][turn % 4], ("any", "0")[(turn + turn // 4) % 2]
         math = "tf32" if letter == "s" else "ieee"
@@ -175,6 +176,12 @@ def warpgroup(device: Device) -> Iterator[Job]:
             lanes = 1 if problem.transposed_b else 0 if problem.transposed_a else 2
         config = config.with_(blocks=2 * config["cluster_m"] * config["cluster_n"], lanes=lanes)
         yield made(stencil, problem, config, f"warpgroup_{letter}_{trans}_{turn}", device)
+    for copied, lanes in ((3, 0), (1, 2), (2, 1)):
+        (problem,) = Problem.parse("s:nt:392x456x262", alpha="any", beta="any", math="tf32")
+        if stencil.accepts(problem, device) is None:
+            config = stencil.default(problem, device).with_(**(alone | forms[4] | {"cluster_m": 2}))
+            config = config.with_(blocks=4, overlap=0, lanes=lanes, copied=copied)
+            yield made(stencil, problem, config, f"warpgroup_s_nt_copied_{copied}", device)
 
 
 def dmma(device: Device) -> Iterator[Job]:
@@ -217,7 +224,8 @@ def ffma(device: Device) -> Iterator[Job]:
         ("c:nc", {"stages": 3, "products": 4}),
         ("c:tj", {"stages": 3, "products": 3}),
     )
-    wide = {"rows": 16, "columns": 8, "lanes_m": 8, "warps_m": 2, "depth": 16, "cut": 0, "blocks": 2, "turned": 0}
+    wide = {"rows": 16, "columns": 8, "lanes_m": 8, "warps_m": 2, "depth": 16, "cut": 0, "blocks": 2}
+    wide |= {"turned": 0}
     for turn, (text, fixed) in enumerate(forms):
         (problem,) = Problem.parse(f"{text}:212x276x76", alpha="any", beta=("any", "0")[turn % 2])
         if stencil.accepts(problem, device) is not None:
@@ -227,8 +235,9 @@ def ffma(device: Device) -> Iterator[Job]:
 
 
 def pairs(device: Device) -> Iterator[Job]:
-    """Products of complex halves of several tiles, in two blocks or two clusters: operands that are exchanged
-    and turned, halves of tiles, tiles in turns, an operand that two blocks share, and tiles that are cut."""
+    """Products of complex halves of several tiles, in two blocks or two clusters: operands that are
+    exchanged, turned and copied, halves of tiles, tiles in turns, an operand that two blocks share, and tiles
+    that are cut."""
     stencil = STENCILS["pairs"]
     forms: tuple[tuple[str, dict[str, int]], ...] = (
         ("nn", {"exchange": 1, "tile_m": 128, "stages": 3}),
@@ -238,14 +247,14 @@ def pairs(device: Device) -> Iterator[Job]:
         ("jn", {"exchange": 1, "tile_m": 64, "cut": 1}),
         ("nt", {"tile_m": 128, "tile_n": 64, "ping_pong": 1, "cluster_n": 2, "stages": 3, "cut": 1}),
         ("tn", {"exchange": 1, "tile_m": 64, "tile_n": 64, "ping_pong": 1, "stages": 3}),
-        ("nt", {"carried": 1, "tile_m": 128, "stages": 3, "cluster_m": 2}),
-        ("jt", {"carried": 1, "exchange": 1, "tile_m": 64, "stages": 5, "cut": 1}),
+        ("nt", {"copied": 1, "tile_m": 192, "steps": 1, "stages": 3, "cluster_n": 2}),
+        ("jt", {"copied": 1, "exchange": 1, "tile_m": 64, "cluster_m": 2, "cut": 1}),
     )
     alone = {
         "exchange": 0,
         "tile_n": 128,
-        "carried": 0,
         "ping_pong": 0,
+        "copied": 0,
         "cluster_m": 1,
         "cluster_n": 1,
         "outs": 2,

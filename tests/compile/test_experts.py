@@ -21,11 +21,26 @@ pytestmark = [
 EXPERTS = ExpertsStencil()
 H200 = named("h200")
 FEW = {"tile_m": 64, "tile_n": 16, "stages": 2, "blocks": H200["sms"]}
+PAIRS = {"tile_n": 32}
 
 
 @pytest.mark.parametrize(
     ("spelling", "axis", "rows"),
-    [("b:nn", "n", 4), ("h:nt", "k", 120), ("b:nt", "k", 16), ("h:tt", "m", 500), ("b:nn", "n", 500)],
+    [
+        ("b:nn", "n", 4),
+        ("h:nt", "k", 120),
+        ("b:nt", "k", 16),
+        ("h:tt", "m", 500),
+        ("b:nn", "n", 500),
+        ("hc:nn", "n", 500),
+        ("hc:cn", "n", 500),
+        ("hc:nn", "n", 120),
+        ("hc:tn", "n", 40),
+        ("hc:nn", "n", 16),
+        ("hc:nc", "k", 500),
+        ("hc:tn", "m", 300),
+        ("hc:tt", "m", 300),
+    ],
 )
 def test_defaults_spill_nothing(spelling: str, axis: str, rows: int) -> None:
     size = {"m": (8 * rows, 1024, 512), "n": (1024, 8 * rows, 512), "k": (1024, 512, 8 * rows)}[axis]
@@ -49,6 +64,16 @@ CASES: list[tuple[SegmentedProblem, list[int], dict[str, Any]]] = [
     (problem("b:tt", "m", (40, 24, 72), 2, wide=True), [33, 99], {"tile_n": 32}),
     # What is behind the end of a split k is set to zero.
     (problem("h:nt", "k", (64, 16, 72), 3), [9, 9, 70], {}),
+    # Complex halves whose A runs across k and along it, and is a conjugate; offsets that run backwards.
+    (problem("hc:nn", "n", (36, 40, 36), 3, gap=8), [9, 9, 30], PAIRS),
+    (problem("hc:jn", "n", (72, 40, 36), 2), [33, 20], PAIRS | {"tile_m": 128, "tile_n": 64}),
+    (problem("hc:cn", "n", (36, 40, 36), 3, sizes=True, wide=True), [1, 0, 90], PAIRS),
+    # B is turned, and what is behind the end of a split k set to zero in both.
+    (problem("hc:nc", "k", (64, 16, 40), 3), [3, 3, 39], PAIRS),
+    (problem("hc:jt", "k", (68, 40, 70), 2), [33, 70], PAIRS | {"tile_m": 128, "tile_n": 64, "stages": 3}),
+    # Rows that are split, with B along k and turned.
+    (problem("hc:tn", "m", (40, 24, 36), 2, wide=True), [33, 99], PAIRS),
+    (problem("hc:ct", "m", (40, 24, 36), 2), [-3, 20], PAIRS),
 ]
 
 

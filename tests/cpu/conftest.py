@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from tests.by_python import by_python
 from tests.streams import streams
 from tilewright.catalog import TARGETS
 from tilewright.targets.cpu import processor
 from tilewright.tuning import ceilings_cpu
 
-__all__ = ["ceilings", "streams"]
+__all__ = ["by_python", "ceilings", "streams"]
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tilewright as tw
-from tests.cpu.test_tile import AVX2, AVX512, pretended, walk
+from tests.cpu.tile.pretence import AVX2, AVX512, pretended, walk
 from tilewright.catalog import STENCILS
 from tilewright.errors import ArgumentError
 from tilewright.model import DTYPES, Config, Device, Problem

@@ -152,20 +152,6 @@ def gpu(streams: Streams, monkeypatch: pytest.MonkeyPatch) -> Gpu:
     return made
 
 
-@pytest.fixture
-def by_python(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The streams of launches that Python made."""
-    made: list[int] = []
-    call = Binding.__call__
-
-    def counted(self: Binding, stream: int = 0) -> None:
-        made.append(stream)
-        call(self, stream)
-
-    monkeypatch.setattr(Binding, "__call__", counted)
-    return made
-
-
 def bound(columns: int = 1) -> bound_cuda.Bound:
     (problem,) = Problem.parse(f"d:8x{columns}x8")
     plan = Plan(problem, capability.named("h200"), "memory", "default", "", "kept", Config({}))

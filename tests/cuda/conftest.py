@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.by_python import by_python
 from tests.cuda.arrays import Xp
 from tilewright.targets.cuda import devices
+
+__all__ = ["by_python", "xp"]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -4,6 +4,7 @@ and conjugate."""
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ SQUARE = {
     "tile_m": 128,
     "tile_n": 128,
     "ping_pong": 0,
-    "carried": 0,
+    "copied": 0,
     "steps": 2,
     "cluster_m": 1,
     "cluster_n": 1,
@@ -68,10 +69,10 @@ def test_large_tiles_are_right_over_and_over(trans: str) -> None:
         ):
             config = Config(SQUARE | {"exchange": exchange} | fixed)
             # What runs across k comes in both ways that there are.
-            for carried in (0, 1) if turned(p, exchange) else (0,):
-                one = config.with_(carried=carried, cluster_n=1 if carried else config["cluster_n"])
-                if turned(p, exchange) and config["tile_m"] > 128:
+            for copied in (0, 1) if turned(p, exchange) else (0,):
+                if turned(p, exchange) > copied and config["tile_m"] > 128:
                     continue
+                one = config.with_(copied=copied, overlap=config["overlap"] * (1 - copied))
                 found = verdict(PAIRS, p, one, 1)
                 assert found.ok, f"{p.key} {one}: {found.why}"
 
@@ -96,6 +97,44 @@ def test_random_configs_are_right(seed: int) -> None:
     (config,) = PAIRS.space(p, device).only((*HARDWARE, "hard")).sample(1, seed)
     found = verdict(PAIRS, p, config.with_(blocks=draw.choice((2, 4, 10, 132))), 1, special=seed % 4 == 0)
     assert found.ok, f"{p.key} {config}: {found.why}"
+
+
+def test_copies_in_a_graph_that_runs_again_and_beside_each_other() -> None:
+    """What counts pieces is cleared before every run, and streams have workspaces of their own."""
+    torch = pytest.importorskip("torch")
+    if not served() or not torch.cuda.is_available():
+        pytest.skip("no product of warp groups, or this PyTorch sees no GPU")
+    import tilewright as tw
+
+    streams = [torch.cuda.Stream() for _ in range(3)]
+    sets = []
+    for size, fixed in ((1536, {"cut": 1}), (640, {}), (2048, TALL | {"cluster_n": 2})):
+        for exchange, stream in enumerate(streams):
+            a, b, out = (torch.randn(size, size, 2, device="cuda").half() for _ in range(3))
+            a, b, out = (torch.view_as_complex(x) for x in (a, b, out))
+            config = SQUARE | {"copied": 1, "exchange": exchange % 2} | fixed
+            keys: dict[str, Any] = {"out": out, "trans_a": "t", "trans_b": "n"}
+            planned = tw.plan(a, b, **keys, stencil="pairs", config=config)
+            sets.append((planned, a, b, keys, stream))
+    torch.cuda.synchronize()
+    want = [torch.view_as_real(planned(a, b, **keys)).clone() for planned, a, b, keys, _ in sets]
+    torch.cuda.synchronize()
+    for _ in range(5):
+        for planned, a, b, keys, stream in sets:
+            with torch.cuda.stream(stream):
+                torch.view_as_real(keys["out"]).zero_()
+                planned(a, b, **keys)
+        torch.cuda.synchronize()
+        for one, right in zip(sets, want, strict=True):
+            assert torch.equal(torch.view_as_real(one[3]["out"]), right)
+    planned, a, b, keys, _ = sets[0]
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        planned(a, b, **keys)
+    for _ in range(5):
+        torch.view_as_real(keys["out"]).zero_()
+        graph.replay()
+        assert torch.equal(torch.view_as_real(keys["out"]), want[0])
 
 
 @pytest.mark.parametrize("order", [("n", "n"), ("n", "t"), ("t", "n"), ("c", "c")])

@@ -112,6 +112,47 @@ def test_groups_are_right_in_all_types_and_forms(torch: Any, number: int) -> Non
     assert bool((wide(torch, room[..., -2:]) == 5).all())
 
 
+FORMS = ("forward", "features", "weights")
+"""A product of groups, and its gradients with respect to its first operand and its second one."""
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "config",
+    [
+        {},
+        {"tile_m": 128, "tile_n": 128, "stages": 3, "blocks": 132},
+        {"tile_m": 64, "tile_n": 32, "stages": 2, "blocks": 264},
+    ],
+    ids=("default", "large", "small"),
+)
+def test_groups_of_complex_halves_go_by_tensor_maps(torch: Any, form: str, config: dict[str, int]) -> None:
+    if "wgmma" not in devices.probe().supports:
+        pytest.skip("the GPU has no products of warp groups")
+    length, k, n, groups = 700, 136, 200, 6
+    x, y = values(torch, "hc", length, k), values(torch, "hc", length, n, seed=2)
+    w = values(torch, "hc", groups, k, n, seed=1)
+    a, b, split = {
+        "forward": (x, w, "m"),
+        "features": (y, w.mT.conj(), "m"),
+        "weights": (x.mT.conj(), y, "k"),
+    }[form]
+    # Lazy conjugates of complex halves are no operands of PyTorch's own conversions.
+    left, right = {
+        "forward": (wide(torch, x), wide(torch, w)),
+        "features": (wide(torch, y), wide(torch, w).mT.conj()),
+        "weights": (wide(torch, x).mT.conj(), wide(torch, y)),
+    }[form]
+    for given in ([100, 101, 101, 350, 600, 700], [300, 20, 31, 900, 5, 650], [0, 0, 0, 0, 0, 1]):
+        ends = torch.tensor(given, dtype=torch.int64, device="cuda")
+        ranges = clamped(np.array(given), length, groups, False)
+        want = wanted(torch, left, right, ranges, split)
+        size = wanted(torch, left.abs(), right.abs(), ranges, split)
+        # Parameters of no other stencil.
+        got = tw.segment_matmul(a, b, ends, split=split, config=config or {"tile_m": 64})
+        assert float(((wide(torch, got) - want).abs() / (size + 1e-4)).max()) <= LIMITS["hc"], given
+
+
 def test_a_graph_goes_by_the_borders_that_are_there_when_it_is_replayed(torch: Any) -> None:
     a, b = values(torch, "s", 100, 24), values(torch, "s", 4, 24, 40, seed=1)
     ends = torch.tensor([10, 20, 60, 90], dtype=torch.int32, device="cuda")

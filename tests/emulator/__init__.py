@@ -11,7 +11,8 @@ for goes wrong each time and not once in a thousand launches:
     order    so is an access to what another lane of the warp wrote or read with no barrier between them, and
              a bulk copy of what no fence has made visible to it
 
-``ptx`` reads the text, ``memory`` holds the bytes, ``races`` knows who touched them last, ``arithmetic`` and
-``asynchronous`` and ``tensor`` are the instructions, ``compiler`` makes functions of them, ``machine`` runs
-warps, ``launch`` all blocks of a grid, and ``products`` runs a stencil on the operands of a problem.
+``ptx`` reads the text, ``memory`` holds the bytes, ``races`` knows who touched them last, ``arithmetic``,
+``accesses``, ``barriers``, ``asynchronous`` (copies) and ``tensor`` are the instructions, ``compiler`` makes
+functions of them, ``machine`` runs warps, ``launch`` all blocks of a grid, and ``products`` runs a stencil on
+the operands of a problem.
 """

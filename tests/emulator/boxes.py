@@ -7,11 +7,12 @@ and of the swizzle, then extents, strides in bytes (the first is that of an elem
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tests.emulator import barriers
 from tests.emulator.machine import BLOCK
 from tests.emulator.memory import Array, Fault
 from tilewright.model import DTYPES
@@ -69,14 +70,8 @@ class Box:
         return swizzled if self.swizzle else linear
 
 
-def copy(
-    compiler: Compiler,
-    parts: list[str],
-    operands: tuple[str, ...],
-    following: int,
-    started: Callable[[Warp, int], Phases],
-) -> Operation:
-    """A box to shared memory, whose barrier is ``started``, or from it."""
+def copy(compiler: Compiler, parts: list[str], operands: tuple[str, ...], following: int) -> Operation:
+    """A box to shared memory, at whose barrier its bytes arrive, or from it."""
     loads = parts[5].startswith("shared")
     room, boxed = operands[:2] if loads else operands[1::-1]
     at, _, corner = boxed.strip("[]").partition(",")
@@ -96,7 +91,7 @@ def copy(
                 if barrier_at is None:
                     _store(w, box)
                 else:
-                    _load(w, box, started(w, int(barrier_at(w)[lane]) + shift))
+                    _load(w, box, barriers.started(w, int(barrier_at(w)[lane]) + shift))
         return following
 
     return run

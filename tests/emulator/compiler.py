@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.emulator import arithmetic, asynchronous, tensor
+from tests.emulator import accesses, arithmetic, asynchronous, barriers, tensor
 from tests.emulator.arithmetic import LANES, NUMPY
 from tests.emulator.machine import FIRST, LOCAL, SHARED, STOP, Operation, Warp
 from tests.emulator.memory import Array, Fault
@@ -150,7 +150,7 @@ class Compiler:
         made = self._branch(instruction, following) or self._pure(instruction, following)
         if made is not None:
             return made
-        for module in (asynchronous, tensor):
+        for module in (accesses, barriers, asynchronous, tensor):
             found = module.operation(self, instruction, following)
             if found is not None:
                 return self._guarded(instruction, found, following)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from bench.alone import HIGH, LOW, drawn, listed
-from bench.foretold import added, gathered, verdicts
+from bench.foretold import added, gathered, timed, verdicts
 from tilewright.model import Problem
 from tilewright.planning import alone, dispatch
 from tilewright.stencils.cuda.common import units
@@ -24,9 +26,16 @@ def problem(text: str, **fields: object) -> Problem:
     return Problem.parse(text, **fields)[0]
 
 
+@pytest.fixture(autouse=True)
+def forgotten() -> Iterator[None]:
+    """What is remembered of a table is of the one that a test put in its place."""
+    alone.measured.cache_clear()
+    yield
+    alone.measured.cache_clear()
+
+
 @pytest.fixture
 def table(monkeypatch: pytest.MonkeyPatch) -> None:
-    alone.measured.cache_clear()
     monkeypatch.setattr(alone, "table", lambda: {"h200": {"classic": {"s": ROWS}, "warpgroup": {"h": ROWS}}})
 
 
@@ -54,14 +63,12 @@ def test_a_product_that_was_timed_goes_by_its_own_time(monkeypatch: pytest.Monke
     monkeypatch.setattr(
         alone, "table", lambda: {"h200": {"warpgroup": table, "classic": {"s": [*ROWS, one[2]]}}}
     )
-    alone.measured.cache_clear()
     same = "4096x4096x512"
     assert alone.standing("warpgroup", problem(f"s:{same}"), H200) == (True, 1.02)
     assert alone.standing("warpgroup", problem(f"h:{same}"), H200) == (True, 1.02)
     assert alone.standing("warpgroup", problem(f"b:{same}"), H200) == (False, 0.97)
     # What medians leave open is taken off.
     assert alone.standing("classic", problem(f"s:{same}"), H200) == (False, 1.004)
-    alone.measured.cache_clear()
 
 
 @pytest.mark.usefixtures("table")
@@ -71,6 +78,28 @@ def test_nothing_is_said_of_what_was_not_measured() -> None:
     assert alone.standing("classic", problem("d:4000x3000x500"), H200) is None
     assert alone.standing("inner", problem("s:4000x3000x500"), H200) is None
     assert alone.standing("classic", problem("s:4000x3000x500"), A100) is None
+
+
+def test_a_stencil_that_hardly_met_a_type_alone_is_not_counted_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However much it gains in batches; of a type that nobody met nothing is said."""
+    held = {"h200": {"whole": {"h": ROWS[:7]}, "warpgroup": {"h": ROWS}}}
+    monkeypatch.setattr(alone, "table", lambda: held)
+    assert alone.standing("whole", problem("h:tt:34x386x17"), H200) == (False, 1.0)
+    assert alone.standing("whole", problem("b:tt:34x386x17"), H200) == (False, 1.0)
+    assert alone.standing("whole", problem("hc:tt:34x386x17"), H200) is None
+
+
+def test_products_alone_in_complex64_go_to_the_array_librarys_own_routine(new_home: Path) -> None:
+    """Where the library multiplies: others, batches and conjugates go to cuBLASLt."""
+    for text, by in (
+        ("c:847x1582x424", {"by": "library"}),
+        ("c:nj:847x1582x424", {}),
+        ("z:1168x24x1008", {}),
+        ("c:847x1582x424@3", {}),
+    ):
+        plan = dispatch.plan(problem(text), H200)
+        assert plan.origin == "vendor", text
+        assert dict(plan.config or {}) == by, text
 
 
 def test_a_point_says_how_columns_are_aligned() -> None:
@@ -113,7 +142,7 @@ def test_what_is_drawn_is_log_uniform_and_the_same_for_a_seed() -> None:
 
 
 def test_data_is_made_of_measurements_and_held_against_others() -> None:
-    measured = {("h200", f"s:nn:{m}x{n}x{k}"): {"classic": gain} for m, n, k, *_, gain in ROWS}
+    measured = {("h200", problem(f"s:nn:{m}x{n}x{k}")): {"classic": gain} for m, n, k, *_, gain in ROWS}
     data = gathered(measured)
     # Short products are those of batches.
     assert len(data["h200"]["classic"]["s"]) == len(ROWS)
@@ -123,9 +152,20 @@ def test_data_is_made_of_measurements_and_held_against_others() -> None:
     assert both["h200"]["inner"]["s"] == ROWS[:1]
     judged = verdicts(measured, data)
     by = {line["problem"]: line for line in judged}
-    assert by["s:nn:8192x8192x512"]["runs"] == "classic"
-    assert by["s:nn:32x32x512"]["runs"] == "cublas"
-    assert by["s:nn:32x32x512"]["gain"] == 1
+    assert by["s:nn:8192x8192x512@1"]["runs"] == "classic"
+    assert by["s:nn:32x32x512@1"]["runs"] == "cublas"
+    assert by["s:nn:32x32x512@1"]["gain"] == 1
+
+
+def test_a_measurement_of_columns_that_begin_anywhere_is_a_point_of_its_own(tmp_path: Path) -> None:
+    """And not one of the packed product that has the same extents; of others nothing is kept."""
+    line = {"kind": "large", "origin": "default", "problem": "b:nn:4096x4096x4096@1"}
+    layouts = {"packed": 1.02, "ld4097,4097,4098+align2": 4.0, "ld4100,4100,4104": 1.1, "+gaps": 9.0}
+    told = [line | {"layout": at, "stencil": "s unaligned", "against_cublas": x} for at, x in layouts.items()]
+    file = tmp_path / "lines.jsonl"
+    file.write_text("".join(json.dumps(each) + "\n" for each in ({"device": "h200"}, *told)))
+    rows = gathered(timed([file]))["h200"]["s"]["b"]
+    assert [row[5:] for row in rows] == [[None, 1.02], [(2, 2, 2), 4.0], [(8, 8, 16), 1.1]]
 
 
 def test_what_ships_is_points() -> None:

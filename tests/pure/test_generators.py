@@ -28,7 +28,7 @@ BORROWS = {
     "panel": ("tiny",),
     "single": ("middle",),
     "strips": ("segments",),
-    "experts": ("segments",),
+    "experts": ("segments", "pairs"),
     "dmma": ("warpgroup",),
     "ffma": ("warpgroup",),
     "pairs": ("warpgroup",),

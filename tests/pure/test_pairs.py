@@ -17,12 +17,13 @@ import tilewright.stencils.cuda.pairs.stencil as module
 from tilewright.model import DTYPES, Config, Problem
 from tilewright.planning import dispatch
 from tilewright.space import HARDWARE
+from tilewright.stencils.cuda import copies
 from tilewright.stencils.cuda.pairs.cost import clocks
 from tilewright.stencils.cuda.pairs.needs import asked_of, shared_bytes, turned
 from tilewright.stencils.cuda.pairs.stencil import ARGUED, PairsStencil
 from tilewright.stencils.cuda.source import program
 from tilewright.stencils.cuda.warpgroup.needs import cut_of, tiles
-from tilewright.targets.cuda.arguments import Scalar, Struct, TensorMap, Workspace
+from tilewright.targets.cuda.arguments import Pointer, Scalar, Struct, TensorMap, Workspace
 from tilewright.targets.cuda.capability import named
 
 pytestmark = pytest.mark.pure
@@ -37,7 +38,7 @@ SQUARE = Config(
         "tile_m": 128,
         "tile_n": 128,
         "ping_pong": 0,
-        "carried": 0,
+        "copied": 0,
         "steps": 2,
         "cluster_m": 1,
         "cluster_n": 2,
@@ -205,8 +206,9 @@ def test_the_default_is_a_member_that_hardware_runs(
     assert broken == []
     launch = PAIRS.launch(p, config)
     made = asked_of(p, config["exchange"])
-    # One block of an SM, and none without a tile or a part of one.
+    # One block of an SM, and none without a tile, a part of one, or a piece of a copy.
     needed = tiles(made, *(config[name] for name in ("tile_m", "tile_n", "cluster_m", "cluster_n")))
+    needed = max(needed, copies.blocks(made, 2 * config["copied"]) // launch.cluster)
     assert 1 <= launch.grid[0] <= min(max(needed, cut_of(made, config).workers), 132 // launch.cluster)
     assert launch.grid[1] == launch.cluster == config["cluster_m"] * config["cluster_n"]
     assert launch.shared <= H200["shared_per_block_optin"]
@@ -229,12 +231,56 @@ def test_every_hard_rule_removes_what_it_names() -> None:
         "steps-sums": {"tile_m": 192},
         "turned-sums": {"tile_m": 192, "steps": 1},
         "cluster": {"cluster_m": 2},
-        "carried-shared": {"carried": 1},
+        "copied-overlap": {"copied": 1, "overlap": 1},
         "shared-per-block": {"stages": 8},
     }.items():
         assert name in [rule.name for rule in space.why(SQUARE.with_(**change))], name
-    along = PAIRS.space(problem("hc:tn:4096x4096x4096"), H200)
-    assert "carried-along" in [rule.name for rule in along.why(SQUARE.with_(carried=1, cluster_n=1))]
+
+
+def test_what_runs_along_k_is_not_copied() -> None:
+    space = PAIRS.space(problem("hc:tn:4096x4096x4096"), H200)
+    assert "copied-across" in [rule.name for rule in space.why(SQUARE.with_(copied=1))]
+    # 23,172 squared times 4 bytes are more than 2^31, 23,168 squared are not.
+    large, largest = (PAIRS.space(problem(f"hc:nt:{n}x{n}x{n}"), H200) for n in (23168, 23172))
+    assert large.why(SQUARE.with_(copied=1)) == []
+    assert [rule.name for rule in largest.why(SQUARE.with_(copied=1))] == ["copied-room"]
+    # No sums of registers are kept for warps that turn.
+    tall = SQUARE.with_(tile_m=192, steps=1, stages=4)
+    assert [rule.name for rule in large.why(tall)] == ["turned-sums"]
+    assert large.why(tall.with_(copied=1)) == []
+
+
+def test_a_copy_lies_behind_counters_and_sums() -> None:
+    """By hand: B is stored 720 x 480; its copy has lines of 480, as 15 lines of 32 are, for each of 720."""
+    p = problem("hc:nt:640x720x480").with_(lda=648, ldb=728, ldc=672)
+    config = SQUARE.with_(exchange=1, copied=1)
+    _, a, b, _, cut, copied = PAIRS.arguments(p, config)
+    assert isinstance(a, TensorMap)
+    assert isinstance(b, TensorMap)
+    # Lines along k, of which each of two blocks brings half to both, and boxes of what lies across.
+    assert (a.operand, a.extents, a.strides, a.box, a.space) == (
+        *(1, (480, 720, 1), (1920, 1920 * 720), (32, 64, 1)),
+        128,
+    )
+    assert (b.operand, b.extents, b.box, b.space) == (0, (640, 480, 1), (32, 32, 1), -1)
+    assert isinstance(cut, Struct)
+    assert cut.fields[0] == Workspace("workspace", 128 + 720 * 480 * 4, 128)
+    assert isinstance(copied, Struct)
+    places = {field.name: field.value for field in copied.fields if isinstance(field, Scalar)}
+    assert places == {"lda": 728, "ldb": 648, "at_a": 128, "at_b": 0}
+    assert [field.operand for field in copied.fields if isinstance(field, Pointer)] == [1, 0]
+    # 23 x 8 pieces of 32 x 64 for 12 warps each, and 6 x 3 tiles of clusters of 128 x 256.
+    assert PAIRS.launch(p, config).grid == (18, 2, 1)
+    assert PAIRS.launch(p.with_(m=16), config.with_(cluster_n=1)).grid == (16, 1, 1)
+    # A product of 1,112 x 1,912 cuts 6 tiles for 12 clusters, whose sums come first.
+    p = problem("hc:nt:1112x1912x1000")
+    *_, cut, copied = PAIRS.arguments(p, SQUARE.with_(copied=1, cut=2))
+    assert isinstance(cut, Struct)
+    sums = 128 + -(-12 * 4 * 8 // 128) * 128 + 12 * 2 * 128 * 128 * 8
+    # 1,000 numbers are 32 lines of 32 but for the last ones.
+    assert cut.fields[0] == Workspace("workspace", sums + 1112 * 1024 * 4, 128)
+    assert isinstance(copied, Struct)
+    assert Scalar("at_a", "q", sums) in copied.fields
 
 
 def test_the_model_counts_what_a_product_takes() -> None:

@@ -324,3 +324,28 @@ def test_a_config_that_needs_no_workspace_of_each_stencil_that_has_one() -> None
         "inner": {"spread"},
         "unaligned": None,
     }
+
+
+def test_a_config_whose_workspace_several_parameters_ask_for() -> None:
+    """Tiles that are cut and an operand that is copied, in tiles that only one that is copied allows."""
+    device, (problem,) = capability.named("h200"), Problem.parse("hc:nt:2304x2304x2304")
+    stencil = STENCILS["pairs"]
+    config = stencil.default(problem, device).with_(
+        tile_m=192,
+        tile_n=128,
+        ping_pong=0,
+        steps=1,
+        stages=4,
+        outs=2,
+        cluster_m=1,
+        cluster_n=1,
+        overlap=0,
+        copied=1,
+        cut=1,
+    )
+    assert stencil.space(problem, device).member(config) is None
+    other = roomless.small_config(stencil, problem, device, config)
+    assert other is not None
+    assert stencil.space(problem, device).member(other) is None
+    assert not workspaces(stencil.arguments(problem, other))
+    assert (other["copied"], other["cut"], other["tile_m"]) == (0, 0, 128)

@@ -12,7 +12,8 @@ import pytest
 import tilewright as tw
 from tilewright.calls import settings
 from tilewright.catalog import STENCILS
-from tilewright.cli import main, queries, render
+from tilewright.cli import queries, render
+from tilewright.cli.commands import arguments
 from tilewright.errors import ArgumentError, RecordsError
 from tilewright.model import Config, Device, Problem, Record, Timing
 from tilewright.planning import dispatch
@@ -267,10 +268,10 @@ def test_what_is_no_set_is_refused(store: Records, monkeypatch: pytest.MonkeyPat
     for options in ({"effort": "hard"}, {"device": "tpu"}, {"budget": -1.0}):
         with pytest.raises(ArgumentError, match=f"{next(iter(options))}=.*accepted"):
             tw.kernel_set("d:8", **options)  # type: ignore[arg-type]
-    assert [main._share(text) for text in ("5%", "0.05", " 12.5 %", "0")] == [0.05, 0.05, 0.125, 0.0]
+    assert [arguments.share_of(text) for text in ("5%", "0.05", " 12.5 %", "0")] == [0.05, 0.05, 0.125, 0.0]
     for text in ("much", "-1%", "2000%", "nan"):
         with pytest.raises(ArgumentError, match=r"within=.*accepted: a share such as 5% or 0.05"):
-            main._share(text)
+            arguments.share_of(text)
 
 
 def test_the_table_says_both_counts_and_what_was_not_measured(

@@ -16,7 +16,14 @@ from tilewright.model import DTYPES, Config, Problem
 from tilewright.space import HARDWARE
 from tilewright.stencils.cuda.source import program
 from tilewright.stencils.cuda.warpgroup.cost import clocks
-from tilewright.stencils.cuda.warpgroup.needs import Cut, cut_of, shared_bytes, stage_bytes, tiles
+from tilewright.stencils.cuda.warpgroup.needs import (
+    Cut,
+    cut_of,
+    shared_bytes,
+    stage_bytes,
+    tiles,
+    turned_rows,
+)
 from tilewright.stencils.cuda.warpgroup.space import CUTS
 from tilewright.stencils.cuda.warpgroup.stencil import ARGUED, WarpGroupStencil
 from tilewright.targets.cuda.arguments import Scalar, Struct, TensorMap, Workspace
@@ -31,6 +38,7 @@ PROBLEM = dict(program("warpgroup")[1])["lib/problem.cuh"]
 TALL = Config(
     {"tile_m": 256, "tile_n": 128, "ping_pong": 0, "cluster_m": 1, "cluster_n": 2, "stages": 4, "outs": 2}
     | {"band": 2048, "overlap": 0, "backwards": 1, "blocks": 132, "cut": 0, "lanes": 0}
+    | {"copied": 0}
 )
 
 
@@ -237,6 +245,56 @@ def test_turning_costs_where_operands_run_across() -> None:
         assert {param.name: tuple(param.values) for param in space.params}["lanes"] == some
     default = WARPGROUP.default(problem("s:nt:4096x4096x4096", math="tf32"), H200)
     assert not WARPGROUP.space(problem("s:nt:4096x4096x4096", math="tf32"), H200).why(default)
+
+
+def test_what_is_copied_is_not_turned() -> None:
+    """Of float32 that runs across k: either operand or both, but none that comes into registers."""
+    for trans, some in (("nt", (0, 1, 2, 3)), ("tt", (0, 1)), ("nn", (0, 2)), ("tn", (0,))):
+        space = WARPGROUP.space(problem(f"s:{trans}:4096x4096x4096", math="tf32"), H200)
+        assert {param.name: tuple(param.values) for param in space.params}["copied"] == some
+    halves = WARPGROUP.space(problem("h:nt:4096x4096x4096"), H200)
+    assert halves.member(TALL.with_(copied=1)) == "says copied=1; accepted: 0"
+    p = problem("s:nt:4096x4096x4096", math="tf32")
+    space, square = WARPGROUP.space(p, H200), TALL.with_(tile_m=128, cluster_n=1)
+    for lanes, copied in ((0, 0), (0, 1), (0, 2), (0, 3), (1, 0), (1, 2), (2, 0), (2, 1)):
+        assert space.why(square.with_(lanes=lanes, copied=copied)) == []
+    for lanes, copied in ((1, 1), (1, 3), (2, 2), (2, 3)):
+        found = space.why(square.with_(lanes=lanes, copied=copied))
+        assert [rule.name for rule in found] == ["copied-lanes"]
+    assert [rule.name for rule in space.why(square.with_(copied=1, overlap=1))] == ["copied-overlap"]
+    lines = [turned_rows(p, 256, 128, lanes, copied) for lanes, copied in ((0, 0), (0, 1), (2, 1), (1, 0))]
+    assert lines == [384, 256, 0, 256]
+
+
+def test_copies_lie_behind_counters_and_each_other() -> None:
+    """By hand: A is stored 640 x 470 and B 720 x 470; copies have lines of 480."""
+    p = problem("s:nt:640x720x470", math="tf32").with_(lda=648, ldb=728, ldc=672)
+    _, a, b, _, cut, copied = WARPGROUP.arguments(p, TALL.with_(copied=3))
+    maps = [(x.operand, x.extents, x.strides, x.box, x.space) for x in (a, b) if isinstance(x, TensorMap)]
+    first = 128 + 640 * 480 * 4
+    assert maps == [
+        (0, (470, 640, 1), (1920, 1920 * 640), (32, 128, 1), 128),
+        (1, (470, 720, 1), (1920, 1920 * 720), (32, 128, 1), first),
+    ]
+    assert isinstance(cut, Struct)
+    assert cut.fields[0] == Workspace("workspace", first + 720 * 480 * 4, 128)
+    assert isinstance(copied, Struct)
+    places = {field.name: field.value for field in copied.fields if isinstance(field, Scalar)}
+    assert places == {"lda": 648, "ldb": 728, "at_a": 128, "at_b": first}
+    # 20 and 23 times 8 pieces of 32 x 64, for 12 warps each, in clusters of two: more than 3 x 3 tiles.
+    assert WARPGROUP.launch(p, TALL.with_(copied=3)).grid == (14, 2, 1)
+    # Those of one operand lie where copies begin.
+    _, a, b, *_ = WARPGROUP.arguments(p, TALL.with_(copied=1))
+    assert [(x.space, x.box) for x in (a, b) if isinstance(x, TensorMap)] == [
+        (-1, (32, 32, 1)),
+        (128, (32, 128, 1)),
+    ]
+
+
+def test_a_deterministic_product_asks_for_no_copies() -> None:
+    config = WARPGROUP.steady(problem("s:nt:4096x4096x4096", math="tf32"), H200)
+    assert isinstance(config, Config)
+    assert config["copied"] == 0
 
 
 @pytest.mark.parametrize(

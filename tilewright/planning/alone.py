@@ -58,6 +58,15 @@ def is_alone(p: Problem) -> bool:
     return p.products == 1 and max(p.extents) > SHORT and not p.pointers and p.interleaved is None
 
 
+def by_own_routine(p: Problem) -> bool:
+    """Whether the product of the array's own library is the better guess than cuBLASLt's first algorithm.
+
+    Of 51 random products alone in complex64 that one was at 0.78 to 0.93 of ``cublasCgemm`` in five, and 1.02
+    to 1.05 times as fast in five (H200, cuBLAS 13.1, ``bench/results/h200/alone-calls.jsonl``); in the other
+    types it was never below 0.98. Conjugates a library may have to make first."""
+    return is_alone(p) and p.dtype.letter == "c" and not (p.conj_a or p.conj_b)
+
+
 def point(p: Problem) -> Point:
     """The point of a product alone."""
     size = p.dtype.itemsize
@@ -128,14 +137,18 @@ def measured(device: str, stencil: str, letter: str) -> Measured | None:
 
 def standing(stencil: str, p: Problem, device: Device) -> tuple[bool, float] | None:
     """Whether a stencil's default may be counted on to be no slower than the library for a product alone, and
-    how many times as fast it is expected to be; None where the stencil was hardly measured on a device
-    that is alike, or the product is none of this kind."""
+    how many times as fast as that it is expected to be; None where the stencil was not measured on a device
+    that is alike, or the product is none of this kind. Where it was, but hardly in this type, nothing may be
+    counted on: what it gains in batches it seldom gains alone."""
     if device.kind not in kin.LIBRARIES or not is_alone(p):
         return None
     known = [key for key, stencils in table().items() if stencil in stencils]
     whose = device.key if device.key in known else kin.nearest(device, known)
-    found = None if whose is None else measured(whose, stencil, p.dtype.letter)
-    if found is None:
+    if whose is None:
         return None
+    found = measured(whose, stencil, p.dtype.letter)
+    if found is None:
+        others = any(measured(whose, other, p.dtype.letter) for other in table()[whose])
+        return (False, 1.0) if others else None
     sure, gain = found.foretold(point(p))
     return sure >= 1, gain

@@ -200,7 +200,13 @@ def plan(
         math = getattr(problem, "math", "ieee")
         also = "" if math == "ieee" else f" with math={math!r}; accepted: 'ieee'"
         raise ArgumentError(f"problem={problem.spelling}: no stencil accepts it{also} ({'; '.join(reasons)})")
-    return Plan(problem, device, kind, VENDOR, "; ".join(reasons))
+    return Plan(problem, device, kind, VENDOR, "; ".join(reasons), config=_unrecorded(problem, device))
+
+
+def _unrecorded(problem: Gemm, device: Device) -> Config | None:
+    """Which of the vendor's products runs where no record says it; None: the one that comes first."""
+    own = isinstance(problem, Problem) and device.kind in kin.LIBRARIES and alone.by_own_routine(problem)
+    return Config({"by": "library"}) if own else None
 
 
 def _recorded(

@@ -318,14 +318,14 @@ class Gpu(GpuArrays):
 
     def bind(self, job: Job, plan: Plan, scalars: tuple[complex, complex]) -> Any:
         """A kernel for one kind of call, or cuBLASLt's product where the plan is the vendor's; None where
-        that is not here, or cannot serve the call, or where the records say that the array library's is
-        faster."""
+        that is not here, or cannot serve the call, or where the plan says that the array library's is faster,
+        and there is one."""
         if plan.stencil is not None:
             return Bound(job, plan, scalars, self.index, self._instead(plan, scalars))
         if job.problem.pointers:
             return Listed(job, plan, scalars, self.index)
         by = plan.config.get("by") if plan.config else None
-        if math.prod(job.outer) > LOOPED or by == "library":
+        if math.prod(job.outer) > LOOPED or (by == "library" and self.library is not None):
             return None
         found = self._product(plan.problem, scalars, plan.config)
         return None if isinstance(found, str) else Vendor(job, plan, scalars, found)

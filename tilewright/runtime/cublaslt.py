@@ -409,16 +409,17 @@ def workspace_bytes(index: int) -> int:
 class Workspaces:
     """The workspaces of one GPU, by stream and thread, in a table that compiled code reads.
 
-    The table's first word is the number of its rows; a row is a stream, a thread and an address. Rows are
+    The table's first word is the number of its rows; ``fastcall_cuda.SPACES`` is what a row holds. Rows are
     added and never changed: a thread or stream with the number of one that has ended has its workspace, in
     which nothing runs any more once later work does.
     """
 
     ROWS = 64
+    WORDS = len(fastcall_cuda.SPACES)
 
     def __init__(self, index: int, size: int, allocate: Callable[[int], driver.Memory] = driver.allocate):
         self.index, self.size, self._allocate = index, size, allocate
-        self.table = (ctypes.c_uint64 * (1 + 3 * self.ROWS))()
+        self.table = (ctypes.c_uint64 * (1 + self.WORDS * self.ROWS))()
         self._known: dict[tuple[int, int], int | None] = {}
         self._memory: list[driver.Memory] = []
         self._lock = threading.Lock()
@@ -445,7 +446,8 @@ class Workspaces:
             # The array library may hold all memory: there is an algorithm that needs none.
             return None
         self._memory.append(memory)
-        self.table[1 + 3 * count : 4 + 3 * count] = [stream, thread, memory.address]
+        row = 1 + self.WORDS * count
+        self.table[row : row + self.WORDS] = [stream, thread, memory.address]
         # A row counts when it is whole.
         self.table[0] = count + 1
         return memory.address

@@ -112,6 +112,8 @@ PRODUCT = [
     "spaces",
     "capturing",
 ]
+SPACES = ("stream", "thread", "space")
+"""A row of the table of workspaces for products, behind the number of rows."""
 GIVEN = ("a", "b", "out", "space", "stamp")
 """What a word of the block becomes in ``patched``, by number."""
 SPACE, STAMP = 3, 4
@@ -196,14 +198,54 @@ go:
 """
 
 
+def _eager(asks: str, then: str) -> str:
+    """IR that goes on at a label unless the driver says that the stream is being recorded; ``asks`` is its
+    function in the context, ``%status`` room for its answer."""
+    return f"""\
+{_word(asks, asks)}\
+  %asked = call i32 %{asks}(i64 %stream, ptr %status)
+  %recording.status = load i32, ptr %status
+  %either = or i32 %asked, %recording.status
+  %eager = icmp eq i32 %either, 0
+  br i1 %eager, label %{then}, label %slow
+"""
+
+
+def _found(table: str, names: Sequence[str], **keys: str) -> str:
+    """IR from the label ``look`` to ``found``: the row of a table in which the words of these names have
+    these values, as ``%row.NAME`` all of its words. A table without it is slow."""
+    words = "".join(word(index, "%row", f"row.{name}", "i64") for index, name in enumerate(names))
+    compared = "".join(f"  %same.{key} = icmp eq i64 %row.{key}, {value}\n" for key, value in keys.items())
+    same, *others = (f"%same.{key}" for key in keys)
+    for index, other in enumerate(others):
+        compared += f"  %same.{index} = and i1 {same}, {other}\n"
+        same = f"%same.{index}"
+    return f"""\
+  %rows = load i64, ptr {table}
+  %first = getelementptr i64, ptr {table}, i64 1
+  br label %next
+next:
+  %i = phi i64 [ 0, %look ], [ %i.next, %other ]
+  %more = icmp ult i64 %i, %rows
+  br i1 %more, label %compare, label %slow
+compare:
+  %skipped = mul i64 %i, {len(names)}
+  %row = getelementptr i64, ptr %first, i64 %skipped
+{words}\
+{compared}\
+  br i1 {same}, label %found, label %other
+other:
+  %i.next = add i64 %i, 1
+  br label %next
+found:
+"""
+
+
 def _product() -> str:
     """The entries ``multiply`` and ``raw_multiply``."""
     pointers = (
         *("matmul", "handle", "operation", "alpha", "beta"),
         *("layout_a", "layout_b", "layout_c", "algorithm"),
-    )
-    row = "".join(
-        word(index, "%row", f"row.{name}", "i64") for index, name in enumerate(("stream", "thread", "space"))
     )
     return f"""
 define internal i32 @product(ptr %context, i64 %a, i64 %b, i64 %out, i64 %stream, i64 %space) {{
@@ -235,32 +277,9 @@ go:
   br i1 %needs, label %look, label %call
 look:
 {_word("thread", "thread")}\
-  %me = call i64 %thread()
-  %rows = load i64, ptr %spaces
-  %first = getelementptr i64, ptr %spaces, i64 1
-  br label %next
-next:
-  %i = phi i64 [ 0, %look ], [ %i.next, %other ]
-  %more = icmp ult i64 %i, %rows
-  br i1 %more, label %compare, label %slow
-compare:
-  %skipped = mul i64 %i, 3
-  %row = getelementptr i64, ptr %first, i64 %skipped
-{row}\
-  %same.stream = icmp eq i64 %row.stream, %stream
-  %same.thread = icmp eq i64 %row.thread, %me
-  %same = and i1 %same.stream, %same.thread
-  br i1 %same, label %found, label %other
-other:
-  %i.next = add i64 %i, 1
-  br label %next
-found:
-{_word("capturing", "capturing")}\
-  %asked = call i32 %capturing(i64 %stream, ptr %status)
-  %recording = load i32, ptr %status
-  %either = or i32 %asked, %recording
-  %eager = icmp eq i32 %either, 0
-  br i1 %eager, label %call, label %slow
+  %me.thread = call i64 %thread()
+{_found("%spaces", SPACES, stream="%stream", thread="%me.thread")}\
+{_eager("capturing", "call")}\
 call:
   %space = phi i64 [ 0, %go ], [ %row.space, %found ]
 {_word("save_thread", "save")}{_word("restore_thread", "restore")}\
@@ -351,7 +370,6 @@ entry:
 
 def _kept() -> str:
     """The entry ``start_kept``."""
-    row = "".join(word(index, "%row", f"row.{name}", "i64") for index, name in enumerate(Held.ROW))
     return f"""
 define ptr @start_kept(ptr %self, ptr %args, i64 %given) {{
 entry:
@@ -360,12 +378,7 @@ entry:
   %me.stream.at = alloca i64
 {_READ}\
 go:
-{_word("recording", "recording")}\
-  %asked = call i32 %recording(i64 %stream, ptr %status)
-  %recorded = load i32, ptr %status
-  %either = or i32 %asked, %recorded
-  %eager = icmp eq i32 %either, 0
-  br i1 %eager, label %numbering, label %slow
+{_eager("recording", "numbering")}\
 numbering:
 {_word("number", "number")}\
   %unknown = call i32 %number(i64 %stream, ptr %me.stream.at)
@@ -376,27 +389,7 @@ look:
   %me.stream = load i64, ptr %me.stream.at
   %me.thread = call i64 %thread()
 {_word("held", "held")}\
-  %rows = load i64, ptr %held
-  %first = getelementptr i64, ptr %held, i64 1
-  br label %next
-next:
-  %i = phi i64 [ 0, %look ], [ %i.next, %other ]
-  %more = icmp ult i64 %i, %rows
-  br i1 %more, label %compare, label %slow
-compare:
-  %skipped = mul i64 %i, {len(Held.ROW)}
-  %row = getelementptr i64, ptr %first, i64 %skipped
-{row}\
-  %same.device = icmp eq i64 %row.device, %me.device
-  %same.stream = icmp eq i64 %row.stream, %me.stream
-  %same.thread = icmp eq i64 %row.thread, %me.thread
-  %same.both = and i1 %same.device, %same.stream
-  %same = and i1 %same.both, %same.thread
-  br i1 %same, label %found, label %other
-other:
-  %i.next = add i64 %i, 1
-  br label %next
-found:
+{_found("%held", Held.ROW, device="%me.device", stream="%me.stream", thread="%me.thread")}\
   %roomy = icmp uge i64 %row.room, %needed
   br i1 %roomy, label %stamping, label %slow
 stamping:

@@ -14,11 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from tilewright.catalog import STENCILS
 from tilewright.errors import RoomError, TilewrightError
 from tilewright.model import Config, Device, Kernel, Plan, Problem
 from tilewright.runtime import cublaslt, launch
+from tilewright.space import HARDWARE
 from tilewright.stencils.protocol import Stencil
 from tilewright.targets.cuda import driver
 from tilewright.targets.cuda.arguments import workspaces
@@ -37,15 +39,29 @@ def needs_room(plan: Plan) -> bool:
 
 def small_config(stencil: Stencil, problem: Problem, device: Device, config: Config) -> Config | None:
     """The first config that differs from this one in one parameter, is one of the stencil's, and needs no
-    workspace; None where there is none. (What is shared along k meets in a workspace, and one parameter says
-    among how many.)"""
+    workspace; where there is none, the nearest of those that need none; None where there is none at all.
+    (What is shared along k meets in a workspace, and one parameter says among how many; that operands are
+    copied there another one, and what is not copied may ask for other tiles.)"""
     space = stencil.space(problem, device)
-    for param in space.params:
-        for value in param.values:
-            other = Config({**config, param.name: value})
-            if space.member(other) is None and not workspaces(stencil.arguments(problem, other)):
+
+    def room(other: Config) -> int:
+        return sum(part.size for part in workspaces(stencil.arguments(problem, other)))
+
+    held: dict[str, Any] = {}
+    least = room(config)
+    while least:
+        beside = [(param.name, value) for param in space.params for value in param.values]
+        others = [Config({**config, **held, name: value}) for name, value in beside]
+        for other in others:
+            if space.member(other) is None and not room(other):
                 return other
-    return None
+        # Whichever parameter asks for the most.
+        sizes = [room(other) for other in others]
+        if min(sizes) >= least:
+            return None
+        least = min(sizes)
+        held |= [beside[sizes.index(least)]]
+    return space.only(HARDWARE).restricted(**held).nearest(config)
 
 
 class Roomless:

@@ -16,9 +16,11 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from tilewright.model import Timing
+from tilewright.tuning import timing
 from tilewright.tuning.timing import median_interval
 
 TIE = 0.005
@@ -27,6 +29,8 @@ CLOSE = 1.01
 """Ratio to the leader beyond which nobody is chosen over it, be it told apart or not."""
 NARROW = 0.005
 """Half-width of the 95 % interval, relative, that the leader's own time is to have."""
+FINAL_BUDGET = 2.0
+"""Seconds of a final round."""
 MISSES = 400
 FIRST = 10
 """Rounds before the first look: with fewer no interval is as sure as that."""
@@ -111,6 +115,37 @@ class Referee:
         found = standing({name: samples[name] for name in self._takers})
         median, low, high = median_interval(samples[found.leader])
         return not found.open and max(high - median, median - low) <= NARROW * median
+
+
+def race(
+    runs: Mapping[str, timing.Run],
+    *,
+    rounds: int,
+    regime: str,
+    batch: int,
+    takers: Sequence[str] | None = None,
+    clocks: Callable[[], str] = lambda: "",
+    watch: timing.Stopwatch = timing.HOST,
+    budget: float = FINAL_BUDGET,
+) -> tuple[dict[str, Timing], str, str]:
+    """Final rounds: timings of ``runs`` taken in turns until a ``Referee`` of ``takers`` (all of them) has
+    seen enough, the clocks then, and what disturbed it. The rest as ``timing.interleaved`` says; nobody's
+    race is over at once."""
+    before = clocks()
+    timings: dict[str, Timing] = {}
+    if runs:
+        timings = timing.interleaved(
+            runs,
+            rounds=rounds,
+            regime=regime,
+            batch=batch,
+            watch=watch,
+            budget=budget,
+            least=FIRST,
+            until=Referee(list(runs) if takers is None else takers),
+        )
+    after = clocks()
+    return timings, after, disturbances({name: t.samples for name, t in timings.items()}, before, after)
 
 
 def disturbances(samples: Samples, clock_before: str = "", clock_after: str = "") -> str:

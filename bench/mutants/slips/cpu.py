@@ -7,36 +7,41 @@ from bench.mutants.slip import Slip
 _LANES = "tests/cpu/test_lanes.py"
 
 SLIPS: tuple[Slip, ...] = (
-    Slip("tilewright/stencils/cpu/ir.py", "15e-6 * 20e9", "15e-9 * 20e9", "tests/cpu/test_tile.py -k woken"),
+    Slip(
+        "tilewright/stencils/cpu/ir.py",
+        "15e-6 * 20e9",
+        "15e-9 * 20e9",
+        "tests/cpu/tile/test_programs.py -k woken",
+    ),
     Slip(
         "tilewright/stencils/cpu/ir.py",
         '        ir.do("call void @llvm.x86.sse.sfence()")\n',
         "",
-        "tests/cpu/test_tile.py -k fence",
+        "tests/cpu/tile/test_programs.py -k fence",
     ),
     Slip(
         "tilewright/stencils/cpu/tile/stencil.py",
         "and (p.ldc * p.dtype.itemsize * 8) % vector_bits == 0",
         "and p.ldc > 0",
-        "tests/cpu/test_tile.py -k streaming",
+        "tests/cpu/tile/test_rules.py -k streaming",
     ),
     Slip(
         "tilewright/stencils/cpu/tile/stencil.py",
         "x.moved(vector_bits, tail) <= x.rows",
         "x.moved(vector_bits, tail) < x.rows",
-        "tests/cpu/test_tile.py -k just_fits",
+        "tests/cpu/tile/test_rules.py -k just_fits",
     ),
     Slip(
         "tilewright/stencils/cpu/tile/stencil.py",
         "            <= registers\n",
         "            <= registers + 8\n",
-        "tests/cpu/test_tile.py -k just_fits",
+        "tests/cpu/tile/test_rules.py -k just_fits",
     ),
     Slip(
         "tilewright/stencils/cpu/tile/codegen.py",
         "{step}, {distance}",
         "{step}, 1",
-        "tests/cpu/test_tile.py -k prefetches",
+        "tests/cpu/tile/test_programs.py -k prefetches",
     ),
     Slip(
         "tilewright/stencils/cpu/transpose.py",

@@ -9,7 +9,7 @@ _WORKSPACE = "tests/cpu/cublaslt/test_workspace.py"
 _PLANS = "tests/cpu/cublaslt/test_plans.py"
 _CLASSIC = "tests/pure/test_classic.py"
 _GROUPED = "tests/pure/test_grouped.py"
-_PATCHES = "tests/cpu/test_patches.py tests/pure/test_packing.py"
+_PATCHES = "tests/cpu/patches tests/pure/test_packing.py"
 
 SLIPS: tuple[Slip, ...] = (
     Slip(

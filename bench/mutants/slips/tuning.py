@@ -191,5 +191,10 @@ SLIPS: tuple[Slip, ...] = (
         _SAID,
     ),
     Slip("tilewright/cli/render.py", '(row["percent_of_bound"] or 0) > ABOVE', "False", _SAID),
-    Slip("tilewright/cli/main.py", "return max(state.elapsed", "return min(state.elapsed", _SPELLINGS),
+    Slip(
+        "tilewright/cli/commands/tuning.py",
+        "return max(state.elapsed",
+        "return min(state.elapsed",
+        _SPELLINGS,
+    ),
 )

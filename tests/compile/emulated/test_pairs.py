@@ -16,7 +16,7 @@ SMALL = {
     "tile_m": 64,
     "tile_n": 128,
     "ping_pong": 0,
-    "carried": 0,
+    "copied": 0,
     "steps": 2,
     "cluster_m": 1,
     "cluster_n": 1,
@@ -31,8 +31,14 @@ SMALL |= {"stages": 2, "outs": 1, "overlap": 0, "band": 1024, "backwards": 1, "b
         ("hc:jn:70x68x36", "any", {"exchange": 1, "outs": 2, "overlap": 1}),
         # Two blocks share what comes of B.
         ("hc:tj:72x36x36", "0", {"cluster_m": 2, "steps": 1}),
-        # An operand is turned in registers, and both are conjugates: tiles in turns, both of them cut.
-        ("hc:jc:64x72x68", "1", {"ping_pong": 1, "tile_n": 64, "cut": 1, "blocks": 3, "carried": 1}),
+        # An operand is turned, and both are conjugates: tiles in turns, both of them cut.
+        ("hc:jc:64x72x68", "1", {"ping_pong": 1, "tile_n": 64, "cut": 1, "blocks": 3}),
+        # A is copied along k by one block, pieces of it end in words and lines; two slices.
+        ("hc:jt:70x36x68", "any", {"copied": 1, "steps": 1}),
+        # So is B, by three blocks, two of which share a tile along k behind another.
+        ("hc:nc:36x72x132", "1", {"copied": 1, "exchange": 1, "cut": 1, "blocks": 3}),
+        # Two blocks share what comes of the copy.
+        ("hc:nt:68x132x36", "0", {"copied": 1, "cluster_n": 2}),
     ],
 )
 def test_tiles_come_and_go(text: str, beta: str, fixed: dict[str, int]) -> None:

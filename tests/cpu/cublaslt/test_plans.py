@@ -68,7 +68,10 @@ def test_a_plan_of_the_vendors_is_bound_to_the_library(lt: Any) -> None:
     a, b, c = (stored(problem, name, 1) for name in "abc")
     bound.run(b.ctypes.data, a.ctypes.data, c.ctypes.data, 3)
     np.testing.assert_allclose(c, a @ b)
-    assert place.bind(job, plan_of(problem, Config({"by": "library"})), (1, 0)) is None
+    # Where the plan says that the array library's own product is faster: that one, if there is a library.
+    by_library = plan_of(problem, Config({"by": "library"}))
+    assert isinstance(place.bind(job, by_library, (1, 0)), bound_cuda.Vendor)
+    assert bound_cuda.Gpu(object.__new__(torch_.Torch), 0, 0).bind(job, by_library, (1, 0)) is None
     hc = one("hc:8x8x8")
     assert place.bind(Job(hc, False, (), ()), plan_of(hc), (1, 0)) is None
     assert place.bind(Job(problem, True, (17,), ((0, 0, 1),)), plan_of(problem), (1, 0)) is None

@@ -11,6 +11,7 @@ from tests.pure.tuning.children import DEVICE, LIMITS, MB, one
 from tilewright import api
 from tilewright.calls import settings
 from tilewright.cli import main
+from tilewright.cli.commands import demo, tuning
 from tilewright.errors import ArgumentError
 from tilewright.model import Device, Problem
 from tilewright.planning import dispatch
@@ -119,7 +120,7 @@ def test_the_command_narrows_what_is_tuned(monkeypatch: pytest.MonkeyPatch) -> N
         return []
 
     monkeypatch.setattr(api, "tune", tune)
-    monkeypatch.setattr(main.dispatch, "device", lambda kind="cpu": DEVICE)
+    monkeypatch.setattr(dispatch, "device", lambda kind="cpu": DEVICE)
     with pytest.raises(SystemExit):
         main.main(["tune", "d:2", "--beta", "2"])
     main.main(["tune", "d:2", "--json"])
@@ -143,29 +144,29 @@ def test_the_demo_tunes_what_its_own_example_runs(monkeypatch: pytest.MonkeyPatc
         jobs.extend((problem.key, regime) for problem in problems for regime in regimes)
         return []
 
-    monkeypatch.setattr(main, "tuned", tuned)
-    monkeypatch.setattr(main.queries, "settled", lambda problem, regime: problem.m == 32)
-    problems = [problem for n in main.DEMO for problem in Problem.parse(f"d:{n}")]
-    main._demo_tuned(problems, quiet=True)
-    spelled = main.PYTHON.partition('explain("')[2].partition('"')[0]
+    monkeypatch.setattr(demo, "tuned", tuned)
+    monkeypatch.setattr(demo.queries, "settled", lambda problem, regime: problem.m == 32)
+    problems = [problem for n in demo.DEMO for problem in Problem.parse(f"d:{n}")]
+    demo._demo_tuned(problems, quiet=True)
+    spelled = demo.PYTHON.partition('explain("')[2].partition('"')[0]
     device = replace(DEVICE, limits={**LIMITS, "l3": 1024 * MB}, ceilings={"knee.1": knee})
     for beta in ("0", "1"):
         example = one(spelled, beta=beta)
         assert dispatch.regime(example, device) == ("cached" if knee > 200 * MB else "memory")
         assert (example.key, dispatch.regime(example, device)) in jobs
     # What is settled is left alone, and the whole is as long as one regime at full length was.
-    assert len(jobs) == len(set(jobs)) == 4 * (len(main.DEMO) - 1)
+    assert len(jobs) == len(set(jobs)) == 4 * (len(demo.DEMO) - 1)
     assert not [key for key, _ in jobs if "32x32x32" in key]
     assert seconds <= 6.0 * len(problems)
 
 
 def test_the_part_of_a_job_that_is_done() -> None:
     state = Progress(one("d:2"), "tile", tried=30, best=None, elapsed=2.0, budget=8.0, done=0, problems=1)
-    assert main.done_of(state, None) == 0.25
+    assert tuning.done_of(state, None) == 0.25
     # An exhaustive search has no end in seconds, one with a budget that of whichever comes first.
-    assert main.done_of(state, 40) == 0.75
-    assert main.done_of(state, 300) == 0.25
-    assert main.done_of(replace(state, budget=float("inf")), 300) == 0.1
+    assert tuning.done_of(state, 40) == 0.75
+    assert tuning.done_of(state, 300) == 0.25
+    assert tuning.done_of(replace(state, budget=float("inf")), 300) == 0.1
 
 
 def test_efforts_are_checked_and_asked_for(asked: list[Any]) -> None:

@@ -83,3 +83,17 @@ def clocks(index: int = 0) -> str:
             if not nvml.nvmlDeviceGetPowerUsage(device, ctypes.byref(value)):
                 parts.append(f"{value.value / 1000:.0f} W")
     return ", ".join(parts)
+
+
+def energy(index: int = 0) -> float | None:
+    """Joules that a device has drawn since its driver was loaded: what differs between two readings was drawn
+    between them.
+
+    None where NVIDIA's management library does not tell, as of devices before Volta. Never raises.
+    """
+    with suppress(Exception):
+        if devices.missing() is None:
+            nvml, device, value = _nvml(), _nvml_device(index), ctypes.c_ulonglong()
+            if not nvml.nvmlDeviceGetTotalEnergyConsumption(device, ctypes.byref(value)):
+                return value.value / 1000
+    return None

@@ -20,7 +20,6 @@ from tilewright.tuning.gemm.operands import Operands, operands
 from tilewright.tuning.gemm.verify import Verifier
 
 VENDOR = "vendor"
-FINAL_BUDGET = 2.0
 
 
 class CpuEvaluation:
@@ -69,18 +68,9 @@ class CpuEvaluation:
 
         names = list(runs)
         runs[VENDOR] = vendor
-        before = clocks()
-        timings = measure.interleaved(
-            runs,
-            rounds=rounds,
-            regime=self.regime,
-            batch=self.batch,
-            budget=FINAL_BUDGET,
-            least=contest.FIRST,
-            until=contest.Referee(names),
+        timings, mhz, note = contest.race(
+            runs, rounds=rounds, regime=self.regime, batch=self.batch, takers=names, clocks=clocks
         )
-        mhz = clocks()
-        note = contest.disturbances({name: each.samples for name, each in timings.items()}, before, mhz)
         theirs = timings.pop(VENDOR)
         outcomes = [Outcome(Verdict(True, 0.0), timing, mhz) for timing in timings.values()]
         return FinalRound(outcomes, (f"numpy {np.__version__}", theirs), note=note)

@@ -36,10 +36,11 @@ from tilewright.targets.cuda.binding import Binding
 from tilewright.tuning import contest
 from tilewright.tuning import timing as measure
 from tilewright.tuning.baselines import cublas
+from tilewright.tuning.contest import FINAL_BUDGET
 from tilewright.tuning.evaluate import Candidate, FinalRound, Outcome, serve
 from tilewright.tuning.evaluate.cuda_grouped import GroupedEvaluation
 from tilewright.tuning.evaluate.cuda_sizes import BUDGETS, COPIES, EARLY_STOP, SOLO
-from tilewright.tuning.evaluate.cuda_timing import FINAL_BUDGET, EventEvaluation, guarded, turns
+from tilewright.tuning.evaluate.cuda_timing import EventEvaluation, guarded, turns
 from tilewright.tuning.evaluate.kernels import Either
 from tilewright.tuning.evaluate.kernels_cuda import CudaKernelEvaluation
 from tilewright.tuning.gemm.operands import (
@@ -334,19 +335,16 @@ class CudaEvaluation(EventEvaluation[Problem]):
                     runs[str(number)] = self.turns(candidate, kernel)
             names = list(runs)
             versions, missing = self._vendor(runs)
-            before = driver.clocks()
-            timings = measure.interleaved(
+            timings, clocks, note = contest.race(
                 runs,
                 rounds=rounds,
                 regime=self.regime,
                 batch=self.problem.batch,
+                takers=names,
+                clocks=driver.clocks,
                 watch=self.watch,
                 budget=self.final_seconds,
-                least=contest.FIRST,
-                until=contest.Referee(names),
             )
-            clocks = driver.clocks()
-            note = contest.disturbances({name: t.samples for name, t in timings.items()}, before, clocks)
             outcomes = [
                 Outcome(verdict, timings.get(str(number)), clocks) for number, verdict in enumerate(verdicts)
             ]

@@ -34,7 +34,7 @@ from tilewright.tuning import contest
 from tilewright.tuning import timing as measure
 from tilewright.tuning.evaluate import Candidate, FinalRound, Outcome
 from tilewright.tuning.evaluate.cuda_sizes import COPIES
-from tilewright.tuning.evaluate.cuda_timing import FINAL_BUDGET, EventEvaluation, guarded, turns
+from tilewright.tuning.evaluate.cuda_timing import EventEvaluation, guarded, turns
 from tilewright.tuning.gemm.operands import (
     POISON,
     Array,
@@ -351,21 +351,14 @@ class GroupedEvaluation(EventEvaluation[GroupedProblem]):
                 verdicts.append(self._one(self._copies[0], self._right, candidate, kernel, "the timed list"))
                 if verdicts[-1].ok:
                     runs[str(number)] = self.turns(candidate, kernel)
-            timings = {}
-            before = driver.clocks()
-            if runs:
-                timings = measure.interleaved(
-                    runs,
-                    rounds=rounds,
-                    regime=self.regime,
-                    batch=self.problem.batch,
-                    watch=self.watch,
-                    budget=FINAL_BUDGET,
-                    least=contest.FIRST,
-                    until=contest.Referee(list(runs)),
-                )
-            clocks = driver.clocks()
-            note = contest.disturbances({name: t.samples for name, t in timings.items()}, before, clocks)
+            timings, clocks, note = contest.race(
+                runs,
+                rounds=rounds,
+                regime=self.regime,
+                batch=self.problem.batch,
+                clocks=driver.clocks,
+                watch=self.watch,
+            )
             outcomes = [
                 Outcome(verdict, timings.get(str(number)), clocks) for number, verdict in enumerate(verdicts)
             ]

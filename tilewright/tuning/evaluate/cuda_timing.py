@@ -17,8 +17,6 @@ from tilewright.tuning.workers import Fatal
 
 P = TypeVar("P", Problem, GroupedProblem)
 
-FINAL_BUDGET = 2.0
-"""Seconds of a final round."""
 SAMPLE = 2e-3
 """Seconds of a sample, so that the cost of queueing its first launch is nothing beside it. A kernel that
 is shorter than a launch from Python (about 3 us) is timed as one launch after the other."""

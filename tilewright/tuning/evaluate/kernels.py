@@ -43,7 +43,6 @@ OTHERS = 1e-10
 """The largest error relative to the largest number of the right answer, by type: a definition that asks for
 another says so by its ``tolerance``. Whole numbers have to be equal."""
 NO_PEER = "a kernel that was handed in has no peer to be timed beside"
-FINAL_BUDGET = 2.0
 COPIES = 64
 """Most copies of the operands that calls go through in turns."""
 

@@ -11,7 +11,7 @@ from tilewright.runtime.custom_cpu import bound
 from tilewright.targets.cpu import llvm
 from tilewright.tuning import contest, timing
 from tilewright.tuning.evaluate import Candidate
-from tilewright.tuning.evaluate.kernels import FINAL_BUDGET, GUARD, Image, KernelEvaluation, Values
+from tilewright.tuning.evaluate.kernels import GUARD, Image, KernelEvaluation, Values
 
 
 class CpuKernelEvaluation(KernelEvaluation):
@@ -47,17 +47,8 @@ class CpuKernelEvaluation(KernelEvaluation):
 
     def raced(self, candidates: Sequence[Candidate], rounds: int) -> tuple[list[Timing], str, str]:
         runs = {str(number): self._pass(candidate) for number, candidate in enumerate(candidates)}
-        found = timing.interleaved(
-            runs,
-            rounds=rounds,
-            regime=self.regime,
-            batch=self.passes,
-            budget=FINAL_BUDGET,
-            least=contest.FIRST,
-            until=contest.Referee(list(runs)),
-        )
-        note = contest.disturbances({name: each.samples for name, each in found.items()})
-        return list(found.values()), "", note
+        found, clocks, note = contest.race(runs, rounds=rounds, regime=self.regime, batch=self.passes)
+        return list(found.values()), clocks, note
 
     @property
     def passes(self) -> int:

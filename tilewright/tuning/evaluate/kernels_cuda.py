@@ -14,7 +14,7 @@ from tilewright.targets.cuda import driver, modules
 from tilewright.targets.cuda.binding import Binding
 from tilewright.tuning import contest, timing
 from tilewright.tuning.evaluate import Candidate, FinalRound, Outcome
-from tilewright.tuning.evaluate.cuda_timing import FINAL_BUDGET, Events, guarded, turns
+from tilewright.tuning.evaluate.cuda_timing import Events, guarded, turns
 from tilewright.tuning.evaluate.kernels import GUARD, Image, KernelEvaluation, Values
 
 
@@ -85,19 +85,14 @@ class CudaKernelEvaluation(KernelEvaluation):
 
     def raced(self, candidates: Sequence[Candidate], rounds: int) -> tuple[list[Timing], str, str]:
         runs = {str(number): self._turns(candidate) for number, candidate in enumerate(candidates)}
-        before = driver.clocks()
-        found = timing.interleaved(
+        found, clocks, note = contest.race(
             runs,
             rounds=rounds,
             regime=self.regime,
             batch=self.problem.batch,
+            clocks=driver.clocks,
             watch=self.watch,
-            budget=FINAL_BUDGET,
-            least=contest.FIRST,
-            until=contest.Referee(list(runs)),
         )
-        clocks = driver.clocks()
-        note = contest.disturbances({name: each.samples for name, each in found.items()}, before, clocks)
         return list(found.values()), clocks, note
 
     def _turns(self, candidate: Candidate) -> timing.Run:

@@ -8,9 +8,9 @@ INLINE void ask(const TileScheduler &tile, const TensorMap &map_a, const TensorM
     const unsigned int arrived = come_barrier(slot);
     barrier_expect(arrived, STAGE);
     if (A_ALONG) box_load(a, map_a, k, tile.m, of_a, arrived);
-    else UNROLL for (int i = 0; i < BOXES_M; i++) box_load(a + i * BOX, map_a, tile.m + 64 * i, k, of_a, arrived);
+    else UNROLL for (int i = 0; i < BOXES_M; i++) box_load(a + i * OF_BOX, map_a, tile.m + SLICE * i, k, of_a, arrived);
     if (B_ALONG) box_load(b, map_b, k, tile.n, of_b, arrived);
-    else UNROLL for (int i = 0; i < BOXES_N; i++) box_load(b + i * BOX, map_b, tile.n + 64 * i, k, of_b, arrived);
+    else UNROLL for (int i = 0; i < BOXES_N; i++) box_load(b + i * OF_BOX, map_b, tile.n + SLICE * i, k, of_b, arrived);
 }
 
 // A whole warp, of which one lane acts.

@@ -8,10 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from tilewright.model import Device, SegmentedProblem
 from tilewright.space import Param, Rule
 from tilewright.stencils.cuda import limits
-from tilewright.stencils.cuda.experts.needs import registers, shared_bytes, stage_bytes, threads
+from tilewright.stencils.cuda.experts.needs import (
+    GROUP,
+    block_registers,
+    few,
+    registers,
+    shared_bytes,
+    stage_bytes,
+    threads,
+    turned,
+)
 
 TILE_M = (64, 128, 192, 256)
 TILE_N = (16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256)
@@ -41,17 +52,52 @@ def rules(p: SegmentedProblem, device: Device) -> Iterator[Rule]:
         "a tile is not wider than C, but for what tensor cores ask for",
         lambda tile_n: tile_n < p.n + 16,
     )
-    yield limits.registers_per_thread(device, registers)
-    yield limits.threads_per_block(device, threads)
+    if p.dtype.is_complex:
+        yield from _of_pairs(p, device)
+
+    def needed(tile_n: Any) -> Any:
+        return registers(p, tile_n)
+
+    def of_block(tile_m: Any) -> Any:
+        return threads(p, tile_m)
+
+    yield limits.registers_per_thread(device, needed)
+    yield limits.threads_per_block(device, of_block)
 
     def shared(tile_m: Any, tile_n: Any, stages: Any) -> Any:
         return shared_bytes(p, tile_m, tile_n, stages)
 
     yield limits.shared_per_block(device, shared, "the ring and columns of results fit")
     yield from limits.resident_rules(
-        device, threads, lambda tile_m, tile_n: threads(tile_m) * registers(tile_n), shared
+        device, of_block, lambda tile_m, tile_n: block_registers(p, tile_m, tile_n), shared
     )
-    yield limits.scheduler_registers(
-        device, lambda tile_m, tile_n: (threads(tile_m) // 32, registers(tile_n))
-    )
+    if not p.dtype.is_complex:
+        yield limits.scheduler_registers(
+            device, lambda tile_m, tile_n: (of_block(tile_m) // 32, needed(tile_n))
+        )
     yield limits.in_flight(device, lambda tile_m, tile_n, stages: stages * stage_bytes(p, tile_m, tile_n))
+
+
+def _of_pairs(p: SegmentedProblem, device: Device) -> Iterator[Rule]:
+    """Those of complex halves, whose warp groups hand registers to each other."""
+    sms = device["sms"]
+    yield Rule(
+        "pairs-n",
+        "hard",
+        "columns of complex halves come in 32, and more sums than of 160 leave no registers",
+        lambda tile_n: (tile_n % 32 == 0) & (tile_n <= 160),
+    )
+    if turned(p):
+        yield Rule(
+            "turned-sums",
+            "hard",
+            "warps that turn take registers of sums",
+            lambda tile_n: tile_n <= 128,
+        )
+
+    def given(tile_m: Any, tile_n: Any, blocks: Any) -> Any:
+        begun = device["registers_per_sm"] // (threads(p, tile_m) * (blocks // sms)) // 8 * 8
+        groups = tile_m // GROUP
+        return registers(p, tile_n) <= np.minimum(((groups + 1) * begun - few(p)) // groups // 8 * 8, 240)
+
+    yield Rule("sums", "tabled", "warps that load leave those that multiply registers for their sums", given)

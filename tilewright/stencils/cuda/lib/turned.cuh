@@ -1,4 +1,4 @@
-// Boxes of 32 x 32 numbers of 32 bits in shared memory, turned where they lie.
+// Boxes of 32 x 32 numbers of 32 bits, or of complex halves, in shared memory, turned where they lie.
 //
 // A box of 32 across and 32 along is 32 lines of 128 bytes, and so is what it becomes. In both, the 16 bytes i of line l lie at
 // position i ^ l % 8. Eight lanes exchange tiles of 4 x 4 numbers that lie at (line l ^ s, position l), in units of four, with

@@ -107,9 +107,12 @@ WGMMA_INLINE void wgmma_16(float *c, unsigned int a0, unsigned int a1, unsigned 
 
 // The same, where C is set and not added to where `add` is 0. Registers of A stay as they are until the product is done.
 template <int COLUMNS> WGMMA_INLINE void wgmma_16_lanes(float *c, const unsigned int (&a)[4], unsigned long long b, int add) {
-    static_assert(COLUMNS % 64 == 0 && COLUMNS <= 256, "wgmma: so many columns");
+    static_assert(COLUMNS % 32 == 0 && COLUMNS <= 256 && COLUMNS != 224, "wgmma: so many columns");
+    WGMMA_LANES_OF(32, 2, 16, 17, 18, 19, 20, 21)
     WGMMA_LANES_OF(64, 4, 32, 33, 34, 35, 36, 37)
+    WGMMA_LANES_OF(96, 6, 48, 49, 50, 51, 52, 53)
     WGMMA_LANES_OF(128, 8, 64, 65, 66, 67, 68, 69)
+    WGMMA_LANES_OF(160, 10, 80, 81, 82, 83, 84, 85)
     WGMMA_LANES_OF(192, 12, 96, 97, 98, 99, 100, 101)
     WGMMA_LANES_OF(256, 16, 128, 129, 130, 131, 132, 133)
 }

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from tilewright.model import Config, Device, Problem
-from tilewright.space import HARDWARE, Space
-from tilewright.stencils.cuda.common import cheapest
-from tilewright.stencils.cuda.pairs.needs import SLICE, clusters, turned
+from tilewright.space import Space
+from tilewright.stencils.cuda import copies, cuts
+from tilewright.stencils.cuda.pairs.needs import SLICE, clusters, copied_elements, turned
 from tilewright.stencils.cuda.warpgroup.needs import LINE, cut_share, cut_tiles, cut_workers, stage_bytes
 
 Columns = Mapping[str, Any]
@@ -25,9 +25,6 @@ RATE = 425
 could. This and ``BANKS`` are from tiles of 192, 128 and 64 rows at 4,096 on an H200, waves taken out."""
 BANKS = 88
 """Bytes of shared memory that an SM moves in a clock beside them, of 128."""
-CARRIED = 1.6
-"""Times longer that slices take that pass registers: not measured, and so behind what is turned in shared
-memory, which was."""
 STORED = 24
 """Bytes of C that a block rounds and stores in a clock, as with ``warpgroup``."""
 BEGUN, TOGETHER = 5500, 1000
@@ -44,11 +41,7 @@ take, and how sure all of this is."""
 
 def best(space: Space, p: Problem, device: Device) -> Config:
     """The cheapest of all configs; where the soft rules leave none, of those that the hardware can run."""
-    varied = [param for param in space.params if param.name not in SETTLED]
-    grid = np.meshgrid(*(np.array(param.values) for param in varied), indexing="ij")
-    columns: Columns = {param.name: x.ravel() for param, x in zip(varied, grid, strict=True)} | SETTLED
-    cost = clocks(p, device, columns)
-    found = cheapest(space, columns, cost) or cheapest(space, columns, cost, (*HARDWARE, "hard"))
+    found = cuts.cheapest(space, SETTLED, lambda columns: clocks(p, device, columns))
     if found is None:
         raise AssertionError(f"no config of pairs fits {p.key}, which it accepts")
     return found
@@ -64,10 +57,10 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     waves = -(-(count - cut) // places)
     products = tile_m * tile_n * SLICE / RATE
     # Lines of A come once, and products of each 64 columns read them for re and for im; B comes and is read.
-    across, carried = turned(p, exchange), columns["carried"]
-    lines = tile_m * (1 + 2 * tile_n / 64) + 2 * tile_n + 2 * across * (1 - carried) * tile_m
+    across = turned(p, exchange)
+    lines = tile_m * (1 + 2 * tile_n / 64) + 2 * tile_n + 2 * across * (1 - columns["copied"]) * tile_m
     slice_clocks = np.maximum(products, lines * LINE / BANKS)
-    slice_clocks = slice_clocks * np.where(shared > 1, 1.0, ALONE) * np.where(carried > 0, CARRIED, 1.0)
+    slice_clocks = slice_clocks * np.where(shared > 1, 1.0, ALONE)
     slice_clocks = slice_clocks + 2e6 / (columns["stages"] * stage_bytes(tile_m, tile_n))
     slice_clocks = slice_clocks + 4 / columns["steps"]
     written = p.dtype.itemsize * tile_m * tile_n * (1 + (p.beta != "0"))
@@ -83,5 +76,6 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     part = np.where(cut > 0, share * slice_clocks * ASKEW + stored * np.maximum(1, share / slices), 0)
     joined = np.where(given > 0, met + others * CALLED + TOLD, 0)
     made = (whole + part + joined) * np.where(cut > 0, UNSURE, 1)
+    made = made + copies.clocks(copied_elements(p, exchange, columns["copied"]))
     # Whatever the config: what memory brings and takes. A little of the rest still tells configs apart.
     return np.maximum(made, p.bytes / MEMORY) + made / 64 + BEGUN + (shared > 1) * TOGETHER

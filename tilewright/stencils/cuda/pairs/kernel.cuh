@@ -19,12 +19,14 @@
 //
 // Where the operand that runs along k is the second one, or both do, the host may ask for the product of the transposes and
 // EXCHANGE operands, rows and columns: this kernel then stores the transpose of what it calls C. Where neither does, A is turned
-// in registers (CARRIED) or in shared memory.
+// in shared memory, or
+// COPIED before by all warps to where it does.
 //
 // Requires: stored columns at multiples of 16 bytes, and a k of at least 1. Fewer than 2^31 tiles.
 //
-// The parts: carry.cuh, fragments.cuh, results.cuh, multiply.cuh, and of warpgroup layout.cuh (shared memory), tiles.cuh (their order),
-// loads.cuh, cuts.cuh (sums that meet), turn.cuh.
+// The parts: fragments.cuh, results.cuh, multiply.cuh, and of warpgroup layout.cuh (shared memory), tiles.cuh (their order),
+// loads.cuh, copies.cuh (operands
+// that are copied), cuts.cuh (sums that meet), turn.cuh.
 
 // ---- the problem --------------------------------------------------------------------------------
 #ifndef TYPE_BITS
@@ -45,8 +47,8 @@
 #ifndef TILE_N
 #define TILE_N 128  // columns of a tile of C, 64 of them in each group
 #endif
-#ifndef CARRIED
-#define CARRIED 0  // whether an A that runs across k passes registers, and is not turned in shared memory
+#ifndef COPIED
+#define COPIED 0  // whether an A that runs across k is copied along k before anything is multiplied, and not turned in shared memory
 #endif
 #ifndef STEPS
 #define STEPS 2  // products along k, of eight elements, whose fragments come at once
@@ -85,20 +87,22 @@
 #include "lib/sizes.cuh"
 #include "lib/wgmma.cuh"
 
-// Whether what comes runs along k.
-constexpr bool A_ALONG = TRANS_A || CARRIED, B_ALONG = !TRANS_B;
+// Whether columns of what comes run along k, and which operands are copied so that they do.
+constexpr bool A_ALONG = TRANS_A || COPIED, B_ALONG = !TRANS_B;
+constexpr bool COPY_A = COPIED, COPY_B = false;
 // What tensor cores call rows of a tile, of which each group has half, are columns; and their columns rows.
 constexpr int GROUP_ROWS = PING_PONG ? TILE_N : TILE_N / 2, WIDTH = TILE_M;
 #define LANES 1  // B comes into registers, and is never turned
+constexpr bool FACTOR_ALONG = B_ALONG, FACTOR_CONJ = CONJ_B, OTHER_CONJ = CONJ_A;
 
 static_assert(TYPE_BITS == 16 && COMPLEX && !BRAIN, "type: complex float16");
 static_assert(TILE_M % 64 == 0 && TILE_M <= 192, "tile-m: a warp group holds no more than 192 sums of each thread");
 static_assert(GROUP_ROWS == 64, "tile-n: a warp group multiplies 64 columns");
 static_assert(STEPS == 1 || STEPS == 2, "steps: two sets of fragments are a slice or half of one");
 static_assert(TILE_M <= 128 || STEPS == 1, "steps-sums: fragments take registers of sums");
-static_assert(TRANS_A || TILE_M <= 128, "turned-sums: warps that turn take registers of sums");
-static_assert(!CARRIED || !TRANS_A, "carried-along: what runs along k comes in boxes");
-static_assert(!CARRIED || CLUSTER_N == 1, "carried-shared: what is carried comes to one block");
+static_assert(A_ALONG || TILE_M <= 128, "turned-sums: warps that turn take registers of sums");
+static_assert(!COPIED || !TRANS_A, "copied-across: what runs along k comes as it lies");
+static_assert(!COPIED || !OVERLAP, "copied-overlap: counters of copies are cleared between two kernels");
 static_assert(CLUSTER_M * CLUSTER_N <= 2, "cluster: two blocks share one operand");
 static_assert(STAGES >= 2, "ring: one slice comes while another one is multiplied");
 
@@ -108,9 +112,9 @@ extern __shared__ __align__(1024) unsigned char shared_memory[];
 #include "warpgroup/layout.cuh"
 #include "warpgroup/tiles.cuh"
 #include "warpgroup/loads.cuh"
+#include "warpgroup/copies.cuh"
 #include "warpgroup/cuts.cuh"
 #include "warpgroup/turn.cuh"
-#include "pairs/carry.cuh"
 #include "pairs/fragments.cuh"
 #include "pairs/results.cuh"
 #include "pairs/multiply.cuh"
@@ -118,15 +122,18 @@ extern __shared__ __align__(1024) unsigned char shared_memory[];
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
 pairs(const __grid_constant__ Product g, const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
       const __grid_constant__ TensorMap map_c
-#if CARRIED
-      , const __grid_constant__ Source from
-#endif
-#if CUT
+#if CUT || COPIED
       , const __grid_constant__ Cut cut
 #endif
+#if COPIED
+      , const __grid_constant__ Copied copied
+#endif
 ) {
-#if !CUT
+#if !CUT && !COPIED
     const Cut cut = {};
+#endif
+#if !COPIED
+    const Copied copied = {};
 #endif
     // The same in all lanes, which the compiler cannot know by itself.
     const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0), lane = threadIdx.x % 32;
@@ -135,22 +142,20 @@ pairs(const __grid_constant__ Product g, const __grid_constant__ TensorMap map_a
         map_prefetch(map_a);
         map_prefetch(map_b);
         map_prefetch(map_c);
-        if (CARRIED) start_carried();
         start_barriers();
     }
     if (CLUSTER > 1) cluster_sync(); else __syncthreads();  // all threads know the barriers
     // Who comes next may make ready, too. What kernels before this one wrote is there behind the wait.
     if (OVERLAP) asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
+    copy_operands(g, copied, cut, lane);
+    // With registers that are given away afterwards.
+    if (warp == 4 * GROUPS) operands_copied(g, copied, cut, lane == 0);
     if (warp >= 4 * GROUPS) {
-        registers_given<CARRIED ? 72 : FEW>();
-#if CARRIED
-        come_carried(g, cut, from, map_b, warp - 4 * GROUPS, lane);
-#else
+        registers_given<FEW>();
         if (warp == 4 * GROUPS) come(g, cut, map_a, map_b, lane == 0);
         else if (TURNED) turn_slices(g, cut, warp - 4 * GROUPS - 1, lane);
-#endif
     } else {
-        registers_taken<CARRIED ? 216 : MANY>();
+        registers_taken<MANY>();
         multiply_tiles(g, cut, map_c, warp, lane);
     }
     if (CLUSTER > 1) {

@@ -12,7 +12,6 @@ INLINE void read(int slot, int lane) {
 
 // In turns: a group begins to multiply when the other one has asked for the last products of its tile.
 constexpr int FIRST_TURN = 3;  // names of barriers; 1 and 2 are those of the groups alone
-constexpr int SETS = LINE / 32 / STEPS;  // sets of fragments of a slice
 
 INLINE void multiply_tiles(const Product &g, const Cut &cut, const TensorMap &map_c, int warp, int lane) {
     const Tiles tiles(g);
@@ -39,24 +38,9 @@ INLINE void multiply_tiles(const Product &g, const Cut &cut, const TensorMap &ma
         if (PING_PONG) meet(FIRST_TURN + group, 256);
         _Pragma("unroll 1") for (int slice = 0; slice < slices; slice++) {
             barrier_wait(TURNED ? turned_barrier(turn.at) : come_barrier(turn.at), turn.parity);
-            if (CARRIED) barrier_wait(turned_barrier(turn.at), turn.parity);
             __syncwarp();  // lanes may leave the wait apart
-            UNROLL for (int set = 0; set < SETS; set++) {
-                // One set is loaded while products of the other one go on.
-                Fragments &some = fragments[set % 2];
-                some.load(b + turn.at * STAGE, set * STEPS, warp, lane);
-                wgmma_fence();
-                UNROLL for (int i = 0; i < STEPS; i++) {
-                    const int step = set * STEPS + i;
-                    const unsigned long long factor = of_a + turn.at * (STAGE / 16) + step * 2;
-                    wgmma_16_lanes<TILE_M>(sum[0], some.re[i], factor, slice | step);
-                    wgmma_16_lanes<TILE_M>(sum[1], some.im[i], factor, slice | step);
-                }
-                wgmma_commit();
-                wgmma_wait<1>();
-                fragments[(set + 1) % 2].settled();
-                if (set == 0 && slice > 0) read(turn.before(), lane);
-            }
+            multiply_pairs<TILE_M>(sum[0], sum[1], fragments, b + turn.at * STAGE, of_a + turn.at * (STAGE / 16), slice, warp, lane,
+                                   [&] { read(turn.before(), lane); });
             turn.next();
         }
         if (PING_PONG) pass(FIRST_TURN + (group ^ 1), 256);
@@ -64,11 +48,12 @@ INLINE void multiply_tiles(const Product &g, const Cut &cut, const TensorMap &ma
         UNROLL for (int i = 0; i < STACKS; i++) wgmma_settled(sum[i]);
         fragments[(SETS - 1) % 2].settled();
         read(turn.before(), lane);
-        if (CUT) meeting.wait(walk);
+        if (CUT && TEAMS) meeting.wait(walk);
         if (!walk.ends()) {
             meeting.give(sum);
             continue;
         }
+        if (CUT && !TEAMS) meeting.wait(walk);
         results.store(sum, of_group(Tile(tiles, walk.number), group), meeting, warp, lane);
     }
     if (results.acts) bulk_done();

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.model import Config, Problem
+from tilewright.stencils.cuda import copies
 from tilewright.stencils.cuda.warpgroup.needs import (
     BLOCK,
     GROUPS,
@@ -52,6 +53,16 @@ def asked_of(p: Problem, exchange: int) -> Problem:
 def turned(p: Problem, exchange: Any) -> Any:
     """Whether the operand in shared memory has to be turned, as 0 or 1."""
     return np.where(np.asarray(exchange) > 0, int(p.transposed_b), int(not p.transposed_a))
+
+
+def copied_bits(copied: Any) -> Any:
+    """What is copied, as ``copies`` counts it: of the product that is made, what lies in shared memory."""
+    return copied * copies.OF_A
+
+
+def copied_elements(p: Problem, exchange: Any, copied: Any) -> Any:
+    """Elements that are copied along k."""
+    return copies.elements(p.m + exchange * (p.n - p.m), 0, p.k, copied_bits(copied))
 
 
 def group_columns(tile_n: Any, ping_pong: Any) -> Any:

@@ -10,9 +10,16 @@ from typing import Any
 
 from tilewright.model import Device, Problem
 from tilewright.space import Param, Rule
-from tilewright.stencils.cuda import cuts, limits
+from tilewright.stencils.cuda import copies, cuts, limits
 from tilewright.stencils.cuda.common import IN_FLIGHT
-from tilewright.stencils.cuda.pairs.needs import SLICE, clusters, group_columns, shared_bytes, turned
+from tilewright.stencils.cuda.pairs.needs import (
+    SLICE,
+    clusters,
+    copied_elements,
+    group_columns,
+    shared_bytes,
+    turned,
+)
 from tilewright.stencils.cuda.warpgroup.needs import BLOCK, stage_bytes
 
 TILE_M = (64, 128, 192)
@@ -29,7 +36,7 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("tile_m", TILE_M),
         Param("tile_n", TILE_N),
         Param("ping_pong", (0, 1)),
-        Param("carried", (0, 1)),
+        Param("copied", (0, 1), absent=0),
         Param("steps", (1, 2)),
         Param("cluster_m", (1, 2)),
         Param("cluster_n", (1, 2)),
@@ -66,21 +73,16 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "turned-sums",
         "hard",
         "warps that turn take registers of sums",
-        lambda exchange, tile_m: (turned(p, exchange) == 0) | (tile_m <= 128),
+        lambda exchange, tile_m, copied: (turned(p, exchange) == 0) | (copied == 1) | (tile_m <= 128),
     )
     yield Rule(
-        "carried-along",
+        "copied-across",
         "hard",
-        "what runs along k comes in boxes",
-        lambda exchange, carried: (carried == 0) | (turned(p, exchange) > 0),
-    )
-    yield Rule(
-        "carried-shared",
-        "hard",
-        "what is carried comes to one block",
-        lambda cluster_n, carried: (carried == 0) | (cluster_n == 1),
+        "what runs along k comes as it lies",
+        lambda exchange, copied: (copied == 0) | (turned(p, exchange) > 0),
     )
     yield limits.shared_per_block(device, shared_bytes, "the ring and places of C fit")
+    yield from copies.rules(lambda exchange, copied: copied_elements(p, exchange, copied) <= copies.MOST)
     least = min(int(turned(p, 0)), int(turned(p, 1)))
     yield Rule(
         "exchange-turned",

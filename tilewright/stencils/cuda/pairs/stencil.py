@@ -10,7 +10,8 @@ of the imaginary ones. Neither is written apart, nor twice. What surrounds the p
              operand has to run along k, or is turned in shared memory
     tile_m, tile_n   of C, or of its transpose
     ping_pong  whether each of two warp groups multiplies tiles of its own, else half of the columns of each
-    carried  whether a first operand that runs across k passes registers, and is not turned in shared memory
+    copied   whether a first operand that runs across k is copied along k before anything is multiplied, into
+             the workspace, and is not turned in shared memory
     steps    products along k whose fragments come at once, while those before them are multiplied
     cluster_m, cluster_n   blocks that share what comes of the second operand, of the first
     stages   slices of 32 along k in shared memory
@@ -30,12 +31,12 @@ from __future__ import annotations
 
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
-from tilewright.stencils.cuda import cuts
+from tilewright.stencils.cuda import copies, cuts
 from tilewright.stencils.cuda.accepting import no_warp_groups, other_type, unserved
 from tilewright.stencils.cuda.common import of_configs
 from tilewright.stencils.cuda.large import LargeStencil, mapped, misplaced, product, unfit
 from tilewright.stencils.cuda.pairs.cost import best, clocks
-from tilewright.stencils.cuda.pairs.needs import SLICE, asked_of, room_for_sums, shared_bytes
+from tilewright.stencils.cuda.pairs.needs import SLICE, asked_of, copied_bits, room_for_sums, shared_bytes
 from tilewright.stencils.cuda.pairs.space import params, rules
 from tilewright.stencils.cuda.source import ARGUED, asked, chosen, written
 from tilewright.stencils.cuda.warpgroup.needs import BLOCK, THREADS, cut_of, tiles
@@ -45,8 +46,6 @@ from tilewright.targets.cuda.arguments import (
     Argument,
     B,
     C,
-    Pointer,
-    Scalar,
     Struct,
     Workspace,
 )
@@ -89,30 +88,34 @@ class PairsStencil(LargeStencil):
         return of_configs(lambda columns: clocks(problem, device, columns))
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
-        made = asked_of(problem, config["exchange"])
+        made, config = asked_of(problem, config["exchange"]), _whole(config)
         return written("pairs", asked(made) | chosen(config, ARGUED) | {"CUT": int(config["cut"] > 0)})
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
-        p, c = problem, config
-        made = asked_of(p, c["exchange"])
-        lines_a = c["tile_m"] // c["cluster_n"] if made.transposed_a else SLICE
+        p, c = problem, _whole(config)
+        made, found = asked_of(p, c["exchange"]), _copies(p, c)
+        lines_a = c["tile_m"] // c["cluster_n"] if made.transposed_a or c["copied"] else SLICE
         lines_b = SLICE if made.transposed_b else c["tile_n"] // c["cluster_m"]
         of_a, of_b = (B, A) if c["exchange"] else (A, B)
         a, b, _ = made.stored
         return (
             product(made, p.ldc, c["band"] // (c["tile_n"] * c["cluster_n"]), clipped=0),
-            mapped(p, of_a, a, made.lda, lines_a),
+            copies.map_of(p, of_a, made.m, lines_a, found.a)
+            if c["copied"]
+            else mapped(p, of_a, a, made.lda, lines_a),
             mapped(p, of_b, b, made.ldb, lines_b),
             mapped(p, C, p.stored[C], p.ldc, SLICE if c["exchange"] else BLOCK),
-            *([_source(made, of_a)] if c["carried"] else []),
-            *([_cut(p, c)] if c["cut"] else []),
+            *([_cut(p, c)] if c["cut"] or c["copied"] else []),
+            *([copies.argument(made, found, (of_a, of_b))] if c["copied"] else []),
         )
 
     def launch(self, problem: Problem, config: Config) -> Launch:
-        p, c = problem, config
+        p, c = problem, _whole(config)
         cluster = c["cluster_m"] * c["cluster_n"]
         made = asked_of(p, c["exchange"])
         needed = int(tiles(made, c["tile_m"], c["tile_n"], c["cluster_m"], c["cluster_n"]))
+        # Blocks without a tile copy, too.
+        needed = max(needed, copies.blocks(made, copied_bits(c["copied"])) // cluster)
         return Launch(
             # Tiles that are cut may be fewer than those who share them.
             grid=(max(min(c["blocks"] // cluster, needed), cut_of(made, c).workers), cluster, 1),
@@ -123,12 +126,20 @@ class PairsStencil(LargeStencil):
         )
 
 
+def _whole(config: Config) -> Config:
+    """A config that may have been recorded before operands were copied."""
+    return Config({"copied": 0, **config})
+
+
 def _cut(p: Problem, c: Config) -> Struct:
-    """Which tiles are cut, and the workspace where their sums meet."""
+    """Which tiles are cut, and the workspace where their sums meet and copies lie."""
+    zeros = copies.IN_FRONT if c["copied"] else 0
     found = cut_of(asked_of(p, c["exchange"]), c)
-    return cuts.argument(found, Workspace("workspace", room_for_sums(c, found.workers)))
+    return cuts.argument(found, Workspace("workspace", _copies(p, c).size, zeros))
 
 
-def _source(made: Problem, operand: int) -> Struct:
-    """Where the first operand of the product that is made lies."""
-    return Struct("Source", (Pointer("a", operand), Scalar("lda", "q", made.lda or 0)))
+def _copies(p: Problem, c: Config) -> copies.Copies:
+    """Where a copy lies: behind what counts its pieces, and behind sums of tiles that are cut."""
+    made = asked_of(p, c["exchange"])
+    sums = room_for_sums(c, cut_of(made, c).workers) if c["cut"] else 0
+    return copies.placed(made, copied_bits(c["copied"]), sums + (copies.IN_FRONT if c["copied"] else 0))

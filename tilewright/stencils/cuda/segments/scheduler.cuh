@@ -38,7 +38,11 @@ struct TileScheduler {
     }
 
     INLINE void find() {
-        if (!valid()) return;
+        if (valid()) locate();
+    }
+
+    // Where the tile lies, which there is.
+    INLINE void locate() {
         const Segments &g = groups.g;
         const GroupTable &table = groups.table;
         // Mostly it is of the same group as the one before.

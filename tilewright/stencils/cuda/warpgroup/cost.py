@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from tilewright.model import Config, Device, Problem
-from tilewright.space import HARDWARE, Space
-from tilewright.stencils.cuda.common import cheapest
+from tilewright.space import Space
+from tilewright.stencils.cuda import copies, cuts
 from tilewright.stencils.cuda.warpgroup.needs import (
     BLOCK,
     LINE,
@@ -99,13 +99,8 @@ UNSURE = 1.02
 
 def best(space: Space, p: Problem, device: Device) -> Config:
     """The cheapest of all configs; where the soft rules leave none, of those that the hardware can run."""
-    varied = [param for param in space.params if param.name not in SETTLED]
-    grid = np.meshgrid(*(np.array(param.values) for param in varied), indexing="ij")
-    columns: Columns = {param.name: x.ravel() for param, x in zip(varied, grid, strict=True)} | SETTLED
-    if p.k <= SHALLOW:
-        columns = {**columns, "band": NARROW_BAND}
-    cost = clocks(p, device, columns)
-    found = cheapest(space, columns, cost) or cheapest(space, columns, cost, (*HARDWARE, "hard"))
+    settled = SETTLED | ({"band": NARROW_BAND} if p.k <= SHALLOW else {})
+    found = cuts.cheapest(space, settled, lambda columns: clocks(p, device, columns))
     if found is None:
         raise AssertionError(f"no config of warpgroup fits {p.key}, which it accepts")
     return found
@@ -153,6 +148,7 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     loads = sums // gathered(sums) * -(-np.maximum(near + far, 1) // at_once(sums))
     joined = np.where(given > 0, met + loads * CALLED + np.where(far > 0, 2, 1) * TOLD, 0)
     made = (whole + part) * order * (1 + BESIDE * overlap) * np.where(cut > 0, UNSURE, 1)
+    made = made + copies.clocks(copies.elements(p.m, p.n, p.k, columns["copied"]))
     small = is_small(p)
     began = BEGUN + (1 - overlap) * (BEHIND + (shared > 1) * TOGETHER) + (shared > 1) * PAIRED * small
     # Whatever the config: what memory brings and takes. A little of the rest still tells configs apart.
@@ -175,7 +171,7 @@ def _of_slice(p: Problem, columns: Columns, count: Any, active: Any) -> Any:
     rows, width = sides(tile_m, tile_n, columns["lanes"])
     read = rows / 64 * (width + 64)
     # Turning moves every line twice, beside what tensor cores read; lanes read in their place.
-    turned = turned_rows(p, tile_m, tile_n, columns["lanes"])
+    turned = turned_rows(p, tile_m, tile_n, columns["lanes"], columns["copied"])
     moved = (read + tile_m + tile_n + 2 * turned) * LINE / BANKS
     # Groups that have a tile each meet.
     both = (columns["ping_pong"] > 0) & (active < count)

@@ -19,11 +19,12 @@
 // along k, so that all blocks end together: their sums meet in device memory, and one block adds them in a fixed order.
 //
 // Tensor cores multiply tf32 along k alone: of float32, what runs across it is turned in shared memory, by warps of the group that
-// loads.
+// loads, comes into registers (LANES), or is COPIED before by all warps to where it runs along k.
 //
 // Requires: stored columns at multiples of 16 bytes, and a k of at least 1. Fewer than 2^31 tiles.
 //
-// The parts: layout.cuh (shared memory), tiles.cuh (their order), loads.cuh, cuts.cuh (sums that meet), turn.cuh,
+// The parts: layout.cuh (shared memory), tiles.cuh (their order), loads.cuh, copies.cuh (operands that are
+// copied), cuts.cuh (sums that meet), turn.cuh,
 // lanes.cuh, results.cuh, multiply.cuh.
 
 // ---- the problem --------------------------------------------------------------------------------
@@ -63,6 +64,9 @@
 #ifndef LANES
 #define LANES 0  // which operand of float32 that runs across k comes into registers, and is not turned: 1 B, 2 A
 #endif
+#ifndef COPIED
+#define COPIED 0  // which operands of float32 that run across k are copied along k before anything is multiplied: bits, 1 B, 2 A
+#endif
 #ifndef CUT
 #define CUT 0  // whether tiles are cut along k: the host says which, and who has how much of them
 #endif
@@ -76,7 +80,8 @@
 #include "lib/sizes.cuh"
 #include "lib/wgmma.cuh"
 
-constexpr bool A_ALONG = TRANS_A, B_ALONG = !TRANS_B;  // whether stored columns run along k
+// Which operands are copied, and whether columns of what comes run along k.
+constexpr bool COPY_A = COPIED & 2, COPY_B = COPIED & 1, A_ALONG = TRANS_A || COPY_A, B_ALONG = !TRANS_B || COPY_B;
 // What tensor cores call rows of a tile, of which each group has half, and their columns.
 constexpr bool BY_A = LANES == 2;
 constexpr int ROWS = BY_A ? TILE_M : TILE_N, WIDTH = BY_A ? TILE_N : TILE_M, GROUP_ROWS = PING_PONG ? ROWS : ROWS / 2;
@@ -92,6 +97,10 @@ static_assert(CLUSTER_M * CLUSTER_N <= 2, "cluster: two blocks share one operand
 static_assert(TILE_M % (64 * CLUSTER_N) == 0 && TILE_N % (64 * CLUSTER_M) == 0, "halves: each block brings whole boxes");
 static_assert(!LANES || (TYPE_BITS == 32 && (BY_A ? !TRANS_A : TRANS_B)), "lanes: fragments are of float32 that runs across k");
 static_assert(!LANES || WIDTH * GROUP_ROWS <= 128 * 128, "lanes-sums: fragments take registers of sums");
+static_assert(!COPIED || (TYPE_BITS == 32 && !(COPY_A && TRANS_A) && !(COPY_B && !TRANS_B)),
+              "copied: copies are of float32 that runs across k");
+static_assert((LANES & COPIED) == 0, "copied-lanes: what comes into registers is not copied");
+static_assert(!COPIED || !OVERLAP, "copied-overlap: counters of copies are cleared between two kernels");
 static_assert(STAGES >= 2, "ring: one slice comes while another one is multiplied");
 
 // ---- the kernel ---------------------------------------------------------------------------------
@@ -100,6 +109,7 @@ extern __shared__ __align__(1024) unsigned char shared_memory[];
 #include "warpgroup/layout.cuh"
 #include "warpgroup/tiles.cuh"
 #include "warpgroup/loads.cuh"
+#include "warpgroup/copies.cuh"
 #include "warpgroup/cuts.cuh"
 #include "warpgroup/turn.cuh"
 #include "warpgroup/lanes.cuh"
@@ -109,12 +119,18 @@ extern __shared__ __align__(1024) unsigned char shared_memory[];
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
 warpgroup(const __grid_constant__ Product g, const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
           const __grid_constant__ TensorMap map_c
-#if CUT
+#if CUT || COPIED
           , const __grid_constant__ Cut cut
 #endif
+#if COPIED
+          , const __grid_constant__ Copied copied
+#endif
 ) {
-#if !CUT
+#if !CUT && !COPIED
     const Cut cut = {};
+#endif
+#if !COPIED
+    const Copied copied = {};
 #endif
     // The same in all lanes, which the compiler cannot know by itself.
     const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0), lane = threadIdx.x % 32;
@@ -128,6 +144,9 @@ warpgroup(const __grid_constant__ Product g, const __grid_constant__ TensorMap m
     if (CLUSTER > 1) cluster_sync(); else __syncthreads();  // all threads know the barriers
     // Who comes next may make ready, too. What kernels before this one wrote is there behind the wait.
     if (OVERLAP) asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
+    copy_operands(g, copied, cut, lane);
+    // With registers that are given away afterwards.
+    if (warp == 4 * GROUPS) operands_copied(g, copied, cut, lane == 0);
     if (warp >= 4 * GROUPS) {
         registers_given<FEW>();
         if (warp == 4 * GROUPS) come(g, cut, map_a, map_b, lane == 0);

@@ -44,12 +44,14 @@ def lines(p: Problem, tile_m: Any, tile_n: Any, cluster_m: Any, cluster_n: Any) 
     return of_a, of_b
 
 
-def turned_rows(p: Problem, tile_m: Any, tile_n: Any, lanes: Any) -> Any:
-    """Lines of a slice that are turned: of float32 operands that run across k, and not by lanes."""
+def turned_rows(p: Problem, tile_m: Any, tile_n: Any, lanes: Any, copied: Any) -> Any:
+    """Lines of a slice that are turned: of float32 operands that run across k, are not copied along it, and
+    do not come by lanes."""
     if p.dtype.itemsize == 2:
         return 0 * tile_m
     a, b = (0 if p.transposed_a else 1), (1 if p.transposed_b else 0)
-    return a * (lanes != 2) * tile_m + b * (lanes != 1) * tile_n
+    elsewhere = np.asarray(lanes) | np.asarray(copied)
+    return a * ((elsewhere & 2) == 0) * tile_m + b * ((elsewhere & 1) == 0) * tile_n
 
 
 def sides(tile_m: Any, tile_n: Any, lanes: Any) -> tuple[Any, Any]:

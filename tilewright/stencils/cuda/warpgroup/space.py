@@ -10,7 +10,7 @@ from typing import Any
 
 from tilewright.model import Device, Problem
 from tilewright.space import Param, Rule
-from tilewright.stencils.cuda import cuts, limits
+from tilewright.stencils.cuda import copies, cuts, limits
 from tilewright.stencils.cuda.common import IN_FLIGHT
 from tilewright.stencils.cuda.warpgroup.needs import (
     BLOCK,
@@ -46,6 +46,7 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("blocks", (device["sms"],)),
         Param("cut", CUTS, absent=0),
         Param("lanes", (0, *by_lanes(p)), absent=0),
+        Param("copied", (0, *by_copies(p)), absent=0),
     ]
 
 
@@ -54,6 +55,12 @@ def by_lanes(p: Problem) -> tuple[int, ...]:
     if p.math != "tf32":
         return ()
     return (1,) * p.transposed_b + (2,) * (not p.transposed_a)
+
+
+def by_copies(p: Problem) -> tuple[int, ...]:
+    """Values of ``copied`` for the same operands, or both."""
+    some = by_lanes(p)
+    return (*some, 3) if len(some) == 2 else some
 
 
 def rules(p: Problem, device: Device) -> Iterator[Rule]:
@@ -94,6 +101,13 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
             (lanes == 0) | (group_sums(tile_m, tile_n, ping_pong) <= 128 * 128)
         ),
     )
+    yield Rule(
+        "copied-lanes",
+        "hard",
+        "what comes into registers is not copied",
+        lambda lanes, copied: (lanes == 0) | (copied == 0) | (lanes + copied == copies.OF_A + copies.OF_B),
+    )
+    yield from copies.rules(lambda copied: copies.elements(p.m, p.n, p.k, copied) <= copies.MOST)
     yield limits.shared_per_block(device, shared_bytes, "the ring and boxes of C fit")
     yield Rule(
         "tile-in-m",

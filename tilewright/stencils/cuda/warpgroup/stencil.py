@@ -19,6 +19,8 @@ et al., "CUTLASS" (2023), and of P. Shankhdhar, "Outperforming cuBLAS on H100" (
              memory and are added in a fixed order
     lanes    which operand of tf32 that runs across k comes into registers as fragments, and is not turned:
              0 none, 1 B, 2 A
+    copied   which operands of tf32 that run across k are copied along k before anything is multiplied, into
+             the workspace: 0 none, 1 B, 2 A, 3 both
 
 Sizes are in elements, shared memory in bytes. Sizes of the problem are arguments: one binary serves them all.
 """
@@ -29,7 +31,7 @@ from dataclasses import replace
 
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
-from tilewright.stencils.cuda import cuts
+from tilewright.stencils.cuda import copies, cuts
 from tilewright.stencils.cuda.accepting import no_warp_groups, unserved
 from tilewright.stencils.cuda.common import of_configs
 from tilewright.stencils.cuda.large import LargeStencil, mapped, misplaced, product, unfit
@@ -90,12 +92,13 @@ class WarpGroupStencil(LargeStencil):
 
     def steady(self, problem: Problem, device: Device) -> Config | str:
         # A tile is multiplied in the order of k if it is not cut and no other goes backwards. Beyond the last
-        # column of C boxes hold zeros, so that there may be fewer columns than a tensor map is worth.
+        # column of C boxes hold zeros, so that there may be fewer columns than a tensor map is worth. Nothing
+        # stands in for such a kernel, so that it asks for no workspace.
         p = replace(problem, n=max(problem.n, SMALLEST))
         if reason := self.accepts(p, device) or self.runs(device):
             return reason
         many = replace(p, n=COLUMNS)
-        return best(self.space(many, device).restricted(cut=0), many, device).with_(backwards=0)
+        return best(self.space(many, device).restricted(cut=0, copied=0), many, device).with_(backwards=0)
 
     def cost_model(self, problem: Problem, device: Device) -> CostModel:
         return of_configs(lambda columns: clocks(problem, device, columns))
@@ -107,22 +110,29 @@ class WarpGroupStencil(LargeStencil):
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         p, c = problem, _whole(config)
         along = slice_of(p)
+        of_a, of_b = c["copied"] & copies.OF_A, c["copied"] & copies.OF_B
         inside = lines(p, c["tile_m"], c["tile_n"], c["cluster_m"], c["cluster_n"])
         inside_a, inside_b = (int(x) for x in inside)
         clipped = LINE * (c["tile_m"] // c["cluster_n"] - inside_a + c["tile_n"] // c["cluster_m"] - inside_b)
+        lines_a = inside_a if p.transposed_a or of_a else along
+        lines_b = along if p.transposed_b and not of_b else inside_b
         a, b, out = p.stored
+        found = _copies(p, c)
         return (
             product(p, p.ldc, c["band"] // (c["tile_n"] * c["cluster_n"]), clipped),
-            mapped(p, A, a, p.lda, inside_a if p.transposed_a else along),
-            mapped(p, B, b, p.ldb, along if p.transposed_b else inside_b),
+            copies.map_of(p, A, p.m, lines_a, found.a) if of_a else mapped(p, A, a, p.lda, lines_a),
+            copies.map_of(p, B, p.n, lines_b, found.b) if of_b else mapped(p, B, b, p.ldb, lines_b),
             mapped(p, C, out, p.ldc, along if c["lanes"] == 2 else BLOCK),
-            *([_cut(p, c)] if c["cut"] else []),
+            *([_cut(p, c)] if c["cut"] or c["copied"] else []),
+            *([copies.argument(p, found, (A, B))] if c["copied"] else []),
         )
 
     def launch(self, problem: Problem, config: Config) -> Launch:
         p, c = problem, _whole(config)
         cluster = c["cluster_m"] * c["cluster_n"]
         needed = int(tiles(p, c["tile_m"], c["tile_n"], c["cluster_m"], c["cluster_n"]))
+        # Blocks without a tile copy, too.
+        needed = max(needed, copies.blocks(p, c["copied"]) // cluster)
         return Launch(
             # Tiles that are cut may be fewer than those who share them.
             grid=(max(min(c["blocks"] // cluster, needed), cut_of(p, c).workers), cluster, 1),
@@ -134,11 +144,18 @@ class WarpGroupStencil(LargeStencil):
 
 
 def _whole(config: Config) -> Config:
-    """A config that may have been recorded before tiles were cut and operands came into registers."""
-    return Config({"cut": 0, "lanes": 0, **config})
+    """A config that may have been recorded before tiles were cut and operands came into registers or were
+    copied."""
+    return Config({"cut": 0, "lanes": 0, "copied": 0, **config})
 
 
 def _cut(p: Problem, c: Config) -> Struct:
-    """Which tiles are cut, and the workspace where their sums meet."""
-    found = cut_of(p, c)
-    return cuts.argument(found, Workspace("workspace", workspace_bytes(c, found.workers)))
+    """Which tiles are cut, and the workspace where their sums meet and copies lie."""
+    zeros = copies.IN_FRONT if c["copied"] else 0
+    return cuts.argument(cut_of(p, c), Workspace("workspace", _copies(p, c).size, zeros))
+
+
+def _copies(p: Problem, c: Config) -> copies.Copies:
+    """Where copies lie: behind what counts their pieces, and behind sums of tiles that are cut."""
+    sums = workspace_bytes(c, cut_of(p, c).workers) if c["cut"] else 0
+    return copies.placed(p, c["copied"], sums + (copies.IN_FRONT if c["copied"] else 0))

@@ -1,154 +1,28 @@
-"""Groups on the device without one: shapes, layouts, what is launched, borders, and the stencil's space.
-
-The launcher does in NumPy, on host memory, what the kernel would do with its argument block.
-"""
+"""Calls on groups on the device: shapes, layouts, what is launched, borders."""
 
 from __future__ import annotations
 
 import contextlib
 import random
-import re
-import struct
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
-from numpy.lib.stride_tricks import as_strided
 
 import tilewright as tw
-import tilewright.stencils.cuda.segments.stencil as module
+from tests.pure.segments.pretence import Bare
 from tilewright.arrays import backend as lookup
-from tilewright.arrays import dlpack
 from tilewright.arrays.library import Library
 from tilewright.arrays.segments import shapes_of
 from tilewright.arrays.view import ArrayView, Looker, Owner, address_of, view_at
 from tilewright.calls import segments as calls
 from tilewright.calls import settings
 from tilewright.calls.segments import clamped
-from tilewright.catalog import STENCILS
 from tilewright.errors import ArgumentError, DTypeError
-from tilewright.model import DTYPES, Binary, Config, Device, Kernel, Launch, Problem, SegmentedProblem
-from tilewright.runtime import build
-from tilewright.stencils.cuda.segments.needs import aligned
-from tilewright.stencils.cuda.segments.stencil import LARGEST, SegmentsStencil, struct_segments, tiles
-from tilewright.stencils.cuda.source import program
-from tilewright.stencils.protocol import refused
-from tilewright.targets.cuda import capability, devices, driver
-from tilewright.targets.cuda.arguments import Pointer, Scalar, laid
+from tilewright.model import SegmentedProblem
 
 pytestmark = pytest.mark.pure
-
-SEGMENTS = SegmentsStencil()
-H200, A100, FERMI = (capability.named(key) for key in ("h200", "a100", "fermi-s2050"))
-KERNEL = Path(module.__file__).with_name("kernel.cuh").read_text()
-
-
-# ---- a GPU that is this processor
-
-
-class Bare:
-    """An array of no library on a GPU, with memory of NumPy's."""
-
-    def __init__(self, array: np.ndarray):
-        self.array = array
-        self.__cuda_array_interface__ = {
-            "data": (array.__array_interface__["data"][0], not array.flags.writeable),
-            "shape": array.shape,
-            "strides": array.strides,
-            "typestr": array.dtype.str,
-            "version": 3,
-            "stream": None,
-        }
-
-
-def memory(address: int, shape: Sequence[int], steps: Sequence[int], dtype: np.dtype) -> np.ndarray:
-    """Host memory as an array; strides in elements."""
-
-    class Interface:
-        __array_interface__ = {  # noqa: RUF012
-            "data": (address, False),
-            "shape": (1,),
-            "strides": None,
-            "typestr": dtype.str,
-            "version": 3,
-        }
-
-    return as_strided(np.asarray(Interface()), tuple(shape), [step * dtype.itemsize for step in steps])
-
-
-def compute(p: SegmentedProblem, block: bytes) -> None:
-    """What the kernel does with its argument."""
-    said: dict[str, int] = {}
-    for each in laid(struct_segments(p))[0]:
-        code = "Q" if isinstance(each.field, Pointer) else each.field.format
-        (said[each.field.name],) = struct.unpack_from("<" + code, block, each.offset)
-    dtype, (m, n, k) = p.dtype.numpy, (said[name] for name in "mnk")
-    stacked = {"m": "b", "n": "a", "k": "c"}[p.axis]
-
-    def operand(name: str, rows: int, columns: int, transposed: bool, conj: bool) -> np.ndarray:
-        # All addresses and strides that wide accesses go by are as aligned as the problem says.
-        assert said[name] % min(p.align, aligned(p)["abc".index(name)]) == 0
-        count = said["groups"] if name == stacked else 1
-        steps = (1, said[f"ld{name}"])
-        found = memory(
-            said[name],
-            (said["batch"], count, rows, columns),
-            (said[f"stride_{name}"], said[f"group_{name}"], *(steps[::-1] if transposed else steps)),
-            dtype,
-        )
-        return found.conj() if conj else found
-
-    a = operand("a", m, k, p.transposed_a, p.conj_a)
-    b = operand("b", k, n, p.transposed_b, p.conj_b)
-    c = operand("c", m, n, False, False)
-    kind = np.dtype(np.int64 if said["wide"] else np.int32)
-    ends = memory(said["offsets"], (said["groups"] + said["first"],), (1,), kind)
-    if p.axis != "k":
-        c[...] = 0
-    for group, (begin, end) in enumerate(clamped(ends, p.length, p.groups, bool(said["sizes"]))):
-        here = slice(begin, end)
-        if p.axis == "m":
-            c[:, 0, here] = a[:, 0, here] @ b[:, group]
-        elif p.axis == "n":
-            c[:, 0, :, here] = a[:, group] @ b[:, 0, :, here]
-        else:
-            c[:, group] = a[:, 0, :, here] @ b[:, 0, here]
-
-
-@pytest.fixture
-def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[SegmentedProblem]]:
-    """A machine whose GPU is this processor; the problems that were launched."""
-    log: list[SegmentedProblem] = []
-
-    class Launcher:
-        def __init__(self, kernel: Kernel, launch: Launch, block: bytearray):
-            self.problem, self.block = kernel.owner, block
-
-        def __call__(self, stream: int = 0) -> None:
-            log.append(self.problem)
-            compute(self.problem, bytes(self.block))
-
-    def kernel(stencil: str, problem: Any, config: Config, device: Device) -> Kernel:
-        assert not [x for x in STENCILS[stencil].space(problem, device).why(config) if x.kind != "soft"]
-        return Kernel(1, Binary(b"", stencil, ""), problem)
-
-    monkeypatch.setattr(devices, "missing", lambda: None)
-    monkeypatch.setattr(devices, "count", lambda: 1)
-    monkeypatch.setattr(devices, "probe", lambda index=0: H200)
-    monkeypatch.setattr(driver, "context", lambda index=0: 1)
-    monkeypatch.setattr(driver, "current_device", lambda: 0)
-    monkeypatch.setattr(driver, "Launcher", Launcher)
-    monkeypatch.setattr(build, "kernel", kernel)
-    monkeypatch.setattr(dlpack, "device_of", lambda address, name: 0)
-    monkeypatch.setattr(lookup, "default_library", lambda: None)
-    settings.forget()
-    yield log
-    settings.forget()
-
-
-# ---- the call
 
 
 def wanted(a: np.ndarray, b: np.ndarray, ranges: list[tuple[int, int]], split: str) -> np.ndarray:
@@ -370,94 +244,3 @@ def test_shapes_of_all_forms() -> None:
     assert shapes_of((5, 7, 3), (4, 1, 3, 2), 4, "m").out == (5, 7, 2)
     assert shapes_of((4, 5, 7, 3), (3, 9), 5, "n").out == (5, 7, 9)
     assert shapes_of((7, 9), (5, 9, 2), 4, "k").out == (4, 5, 7, 2)
-
-
-# ---- the stencil
-
-
-def some(
-    letter: str,
-    axis: str = "n",
-    trans: str = "nn",
-    size: tuple[int, int, int] = (256, 512, 128),
-    **fields: Any,
-):
-    m, n, k = size
-    lda, ldb = (k if trans[0] in "tc" else m), (n if trans[1] in "tc" else k)
-    fields = {"groups": 16} | fields
-    return SegmentedProblem(DTYPES[letter], axis, m, n, k, trans_a=trans[0], trans_b=trans[1],
-                            lda=lda, ldb=ldb, ldc=m, **fields)  # fmt: skip
-
-
-def test_every_name_of_the_kernel_is_defined_and_no_other() -> None:
-    shared = dict(program("segments")[1])["lib/problem.cuh"]
-    for letter in "zb":
-        p = some(letter)
-        defines = [name for name, _ in SEGMENTS.source(p, SEGMENTS.default(p, H200), H200).defines]
-        there = set(re.findall(r"^#ifndef (\w+)$", KERNEL + shared, re.M)) - (
-            {"BRAIN"} if letter == "z" else set()
-        )
-        assert sorted(defines) == sorted(there)
-    names = [param.name.upper() for param in SEGMENTS.space(some("s"), H200).params]
-    block = KERNEL[KERNEL.index("the parameters of the space") : KERNEL.index("what follows from them")]
-    assert sorted(names) == sorted(re.findall(r"^#ifndef (\w+)$", block, re.M))
-
-
-def test_hard_rules_are_asserted_by_their_names() -> None:
-    hard = {rule.name for rule in SEGMENTS.space(some("d"), H200).rules if rule.kind == "hard"}
-    assert hard - {"aligned", "aligned-c"} <= set(re.findall(r'"([a-z-]+): ', KERNEL))
-
-
-@pytest.mark.parametrize("letter", list(DTYPES))
-def test_the_default_obeys_the_hardware_wherever_it_is_asked(letter: str) -> None:
-    draw = random.Random(letter)
-    for _ in range(40):
-        size = tuple(draw.choice((1, 3, 8, 20, 64, 128, 777, 4096)) for _ in range(3))
-        trans = draw.choice(("nn", "nt", "tn", "tt"))
-        p = some(
-            letter, draw.choice("mnk"), trans, size, groups=draw.choice((1, 7, 64)), batch=draw.choice((1, 5))
-        )
-        for device in (H200, A100):
-            space, config = SEGMENTS.space(p, device), SEGMENTS.default(p, device)
-            assert not [rule.name for rule in space.why(config) if rule.kind != "soft"], (p.key, config)
-            launch = SEGMENTS.launch(p, config)
-            assert launch.shared <= device["shared_per_block_optin"]
-            assert 1 <= launch.grid[0] <= tiles(p, config["blk_m"], config["blk_n"])
-
-
-def test_a_split_axis_that_lies_along_memory_is_read_element_by_element() -> None:
-    assert aligned(some("s", "n", "nn")) == (16, 16, 16)
-    assert aligned(some("s", "n", "nt")) == (16, 4, 16)
-    assert aligned(some("s", "m", "nn")) == (4, 16, 4)
-    assert aligned(some("h", "k", "nn")) == (16, 2, 16)
-    assert aligned(some("h", "k", "nt")) == (16, 16, 16)
-
-
-def test_groups_are_for_the_stencil_of_groups_alone() -> None:
-    for name, stencil in STENCILS.items():
-        if stencil.target == "cuda":
-            assert (refused(stencil, some("d"), H200) is None) == (name == "segments")
-    assert "tw.segment_matmul" in (refused(SEGMENTS, Problem.parse("d:8x8x8")[0], H200) or "")
-
-
-def test_what_is_refused() -> None:
-    assert SEGMENTS.accepts(some("s"), H200) is None
-    assert "2.0" in (SEGMENTS.accepts(some("s"), FERMI) or "")
-    assert "nothing" in (SEGMENTS.accepts(some("s", size=(0, 4, 4)), H200) or "")
-    assert "above" in (SEGMENTS.accepts(some("s", size=(2**31, 4, 4)), H200) or "")
-    assert f"more than {LARGEST} tiles" in (SEGMENTS.accepts(some("s", size=(2**20, 2**20, 4)), H200) or "")
-    assert "multiples of 4 bytes" in (SEGMENTS.accepts(some("d", align=4), H200) or "")
-
-
-def test_one_binary_serves_all_borders_and_most_sizes() -> None:
-    p = some("s")
-    config = SEGMENTS.default(p, H200)
-    for other in (
-        p.with_(groups=3),
-        p.with_(n=700, batch=4),
-        p.with_(first=True, wide=True),
-        p.with_(sizes=True),
-    ):
-        assert SEGMENTS.source(other, config, H200).digest == SEGMENTS.source(p, config, H200).digest
-    assert "2048 bytes" not in p.spelling
-    assert all(isinstance(field, Pointer | Scalar) for field in struct_segments(p).fields)

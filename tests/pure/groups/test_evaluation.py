@@ -1,244 +1,31 @@
-"""Lists of products as problems: their spelling, their class, their records, and how they are evaluated."""
+"""How kernels of lists of products are checked and timed."""
 
 from __future__ import annotations
 
 import ctypes
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tilewright import api
-from tilewright.calls import settings
+from tests.pure.groups.lists import H200, listed
 from tilewright.catalog import STENCILS
-from tilewright.cli import main
 from tilewright.dtypes import narrowed, widened
-from tilewright.errors import ArgumentError, RecordsError
 from tilewright.model import (
-    MANY,
     Binary,
-    Config,
     GroupedProblem,
     Kernel,
     Launch,
     Problem,
-    Record,
-    Timing,
-    parsed,
 )
-from tilewright.planning import roofline
-from tilewright.planning.dispatch import plan, refusal
 from tilewright.stencils.cuda.grouped.descriptors import ARGUMENT
-from tilewright.stencils.protocol import refused
-from tilewright.store.jsonl import decode, encode
-from tilewright.store.records import Records
 from tilewright.targets.cuda import driver, modules
-from tilewright.targets.cuda.capability import named
-from tilewright.tuning import timing as measure
 from tilewright.tuning.evaluate import Candidate, cuda_grouped, cuda_sizes
 from tilewright.tuning.evaluate import cuda as evaluate_cuda
 from tilewright.tuning.evaluate.cuda_grouped import GroupedEvaluation, List, hard_lists
 
 pytestmark = pytest.mark.pure
-
-H200, A100 = named("h200"), named("a100")
-MIX = "d:8x8x8@100+16x16x16@50"
-RANGES = "s:nn:1..32x1..32x1..32@10000"
-
-
-def listed(text: str, **fields: Any) -> GroupedProblem:
-    return GroupedProblem.parse(text, **fields)
-
-
-# ---- spelling
-
-
-@pytest.mark.parametrize(
-    ("text", "same"),
-    [
-        (RANGES, RANGES),
-        (MIX, "d:nn:8x8x8@100+16x16x16@50"),
-        ("hc:ct:1..4x5x6..7@3+9x9x9@1", "hc:ct:1..4x5x6..7@3+9x9x9@1"),
-        ("d:8..8x8x8@5", "d:nn:8..8x8x8@5"),
-        (" z:tn:3x4..5x6@7 ", "z:tn:3x4..5x6@7"),
-    ],
-)
-def test_a_spelling_comes_back(text: str, same: str) -> None:
-    assert GroupedProblem.spells(text)
-    (found,) = parsed(text)
-    assert isinstance(found, GroupedProblem)
-    assert found.spelling == same
-    assert GroupedProblem.parse(found.spelling) == found
-    assert GroupedProblem.parse(found.spelling).terms == found.terms
-
-
-@pytest.mark.parametrize("text", ["d:8x8x8@100", "d:2..32", "d:2..32@10", "z:nt:4x4x4", "hc:nn:1x2x3@4"])
-def test_problems_and_ranges_of_problems_are_no_lists(text: str) -> None:
-    assert not GroupedProblem.spells(text)
-    assert parsed(text) == Problem.parse(text)
-    with pytest.raises(ArgumentError, match="is not understood"):
-        GroupedProblem.parse(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("d:8x8x8+4x4x4@2", "is not understood"),
-        ("d:1..4x2x2", "is not understood"),
-        ("q:1..4x2x2@3", "is not understood"),
-        ("d:4..1x2x2@3", "runs backwards"),
-        ("d:0..4x2x2@3", "has a zero"),
-        ("d:1x1x1@0+2x2x2@1", "has a zero"),
-    ],
-)
-def test_what_is_not_understood(text: str, words: str) -> None:
-    with pytest.raises(ArgumentError, match=words):
-        parsed(text)
-
-
-# ---- what a list is
-
-
-def test_operations_and_bytes_are_those_of_its_products() -> None:
-    p = listed("z:nt:3x4x5@10+20x1x7@30", beta="any")
-    m, n, k = p.sizes(3)
-    assert (
-        sorted(zip(m.tolist(), n.tolist(), k.tolist(), strict=True)) == [(3, 4, 5)] * 10 + [(20, 1, 7)] * 30
-    )
-    assert p.flops * p.batch == pytest.approx(8 * (m * n * k).sum())
-    assert p.footprint == 16 * (m * k + k * n + m * n).sum()
-    assert p.bytes * p.batch == pytest.approx(16 * (m * k + k * n + 2 * m * n).sum())
-    assert p.updated == 16 * (m * n).sum()
-    assert replace(p, beta="0").updated == 0
-    assert (p.batch, p.m, p.n, p.k) == (40, 24, 4, 8)
-
-
-def test_what_is_drawn_is_random_and_the_same_every_time() -> None:
-    p = listed(RANGES)
-    first, second, other = p.sizes(1), p.sizes(1), p.sizes(2)
-    for a, b, c in zip(first, second, other, strict=True):
-        assert (a == b).all()
-        assert (a != c).any()
-        assert (int(a.min()), int(a.max())) == (1, 32)
-    assert abs((first[0] * first[1] * first[2]).mean() / p.work - 1) < 0.05
-    # The arrays of such a list are of its class.
-    assert GroupedProblem.of(p.dtype, "nn", first) == p
-    assert GroupedProblem.of(p.dtype, "nn", first).key == p.key
-    with pytest.raises(ArgumentError, match="a list of arrays is not drawn"):
-        GroupedProblem.of(p.dtype, "nn", first).sizes(1)
-
-
-def test_a_class_is_what_the_speed_of_a_config_follows_from() -> None:
-    p = listed(RANGES)
-    for like in ("s:1..31x1..32x1..29@9000", "s:1..32x1..32x1..32@12000"):
-        assert listed(like).key == p.key
-    others = [
-        "s:1..32x1..32x1..32@100",
-        "s:1..32x1..32x1..16@10000",
-        "s:1..4x1..4x1..4@9990+32x32x32@10",
-        "d:1..32x1..32x1..32@10000",
-        "s:tn:1..32x1..32x1..32@10000",
-    ]
-    variants = [listed(text) for text in others]
-    variants += [listed(RANGES, alpha="any"), listed(RANGES, beta="1"), listed(RANGES, align=4)]
-    variants.append(replace(p, math="tf32"))
-    assert len({p.key, *(one.key for one in variants)}) == len(variants) + 1
-    assert all(one != p for one in variants)
-    assert listed("s:1..4x1..4x1..4@10000000").count == MANY
-    assert p.with_(batch=1).key == p.key
-
-
-def test_lists_are_for_the_stencil_of_lists_alone() -> None:
-    p = listed(RANGES)
-    for name, stencil in STENCILS.items():
-        device = H200 if stencil.target == "cuda" else named("h200")
-        assert (refused(stencil, p, device) is None) == (name == "grouped")
-        assert (refusal(stencil, p, device) is None) == (name == "grouped")
-
-
-# ---- records
-
-
-def record(problem: GroupedProblem, config: Config, regime: str = "memory", seconds: float = 1.0) -> Record:
-    timing = Timing((seconds,), seconds, seconds, seconds, regime, problem.batch, measure.INTERLEAVED)
-    return Record(
-        problem,
-        regime,
-        "grouped",
-        config,
-        "ok",
-        H200.key,
-        "test",
-        timing=timing,
-        seconds=seconds,
-        protocol=measure.INTERLEAVED,
-        when="2026-01-01",
-    )
-
-
-@pytest.mark.parametrize("fields", [{}, {"alpha": "any", "beta": "1"}, {"align": 4}])
-@pytest.mark.parametrize("text", [MIX, RANGES, "d:8..8x8x8@5"])
-def test_records_of_lists_come_back(text: str, fields: dict[str, Any]) -> None:
-    made = record(listed(text, **fields), Config({"depth": 2}))
-    line = encode(made)
-    back = decode(line)
-    assert back.problem == made.problem
-    assert isinstance(back.problem, GroupedProblem)
-    assert back.problem.terms == made.problem.terms
-    assert back.problem.key == made.problem.key
-    assert back == made
-    assert made.problem.to_json() == {"problem": made.problem.spelling, **fields}
-    with pytest.raises(RecordsError, match="has a zero"):
-        decode(line | {"problem": "d:0..1x1x1@1"})
-
-
-def test_records_plan_lists_of_their_class_and_near_ones_and_no_usual_problems(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = Records(tmp_path / "records.sqlite", shipped=tmp_path)
-    monkeypatch.setattr("tilewright.planning.dispatch.records", lambda: store)
-    settings.forget()
-    p = listed(RANGES)
-    default = plan(p, H200, vendor=False)
-    assert default.origin == "default"
-    assert default.stencil == "grouped"
-    tuned = (default.config or Config({})).with_(deep=2)
-    store.append(record(p, tuned, default.regime))
-    store.append(replace(record(p, Config({}), default.regime, 1e-9), stencil="vendor"))
-    settings.forget()
-    found = plan(p, H200, vendor=False)
-    assert (found.origin, found.stencil, found.config) == ("tuned", "grouped", tuned)
-    assert plan(listed(RANGES, alpha="any"), H200, vendor=False).origin == "near"
-    usual = Problem.parse("s:32x32x32@10000")[0]
-    assert store.near(usual, "memory", H200.key) == []
-    assert plan(usual, H200).origin in ("default", "vendor")
-    forced = plan(p, H200, config={"deep": 1}, vendor=False)
-    assert (forced.origin, (forced.config or {})["deep"]) == ("forced", 1)
-    with pytest.raises(ArgumentError, match="no stencil accepts it"):
-        plan(listed("s:1..65x1x1@3"), H200, vendor=False)
-    settings.forget()
-
-
-def test_bounds_are_of_the_mean_product() -> None:
-    ceilings = {"peak.d.1": 1e15, "bandwidth.copy.1": 1e12}
-    device = replace(H200, ceilings=ceilings)
-    p = listed("d:8x8x8@10000+24x24x24@10000", beta="1")
-    found = roofline.bound(p, device, "memory")
-    assert found.seconds == pytest.approx(p.bytes / 1e12)
-
-
-def test_the_command_knows_lists_and_where_they_are_not_served() -> None:
-    kinds = [type(p) for p in main._problems([RANGES, "d:2..3"], "0,1")]
-    assert kinds == [GroupedProblem] * 2 + [Problem] * 4
-    assert [p.beta for p in main._problems([RANGES], "0,1")] == ["0", "1"]
-    with pytest.raises(ArgumentError, match="is a list; accepted: products of one size"):
-        main._of_one_size([RANGES], "0")
-    assert "numpy" in api.explain(MIX)
-
-
-# ---- evaluation
 
 
 class Memory:

@@ -1,0 +1,7 @@
+"""The driver that the tests of this folder pretend there is."""
+
+from __future__ import annotations
+
+from tests.cpu.starter.launches import fake
+
+__all__ = ["fake"]
