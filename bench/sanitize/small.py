@@ -233,16 +233,8 @@ def ffma(device: Device) -> Iterator[Job]:
         ("c:nc", {"stages": 3, "products": 4}),
         ("c:tj", {"stages": 3, "products": 3}),
     )
-    wide = {
-        "rows": 16,
-        "columns": 8,
-        "lanes_m": 8,
-        "warps_m": 2,
-        "depth": 16,
-        "cut": 0,
-        "blocks": 2,
-        "turned": 0,
-    }
+    wide = {"rows": 16, "columns": 8, "lanes_m": 8, "warps_m": 2, "depth": 16, "cut": 0, "blocks": 2}
+    wide |= {"turned": 0}
     for turn, (text, fixed) in enumerate(forms):
         (problem,) = Problem.parse(f"{text}:212x276x76", alpha="any", beta=("any", "0")[turn % 2])
         if stencil.accepts(problem, device) is not None:

@@ -97,7 +97,7 @@ def test_maps_are_of_what_is_stored() -> None:
         asked = FFMA.arguments(problem(f"s:{order}:640x720x480"), WIDE)
         assert sum(isinstance(x, TensorMap) for x in asked) == left
     # What is turned in shared memory comes in lines of 32 along k, and nothing is in front of it.
-    _, packs, cut, a, b = FFMA.arguments(problem("s:nn:640x720x480"), WIDE.with_(turned=1, depth=32))
+    _, _, cut, a, b = FFMA.arguments(problem("s:nn:640x720x480"), WIDE.with_(turned=1, depth=32))
     maps = [x for x in (a, b) if isinstance(x, TensorMap)]
     assert [(x.operand, x.extents, x.strides, x.box, x.swizzle) for x in maps] == [
         (0, (640, 480, 1), (2560, 2560 * 480), (128, 32, 1), 0),

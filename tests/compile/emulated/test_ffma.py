@@ -10,6 +10,7 @@ from tilewright.model import Config
 
 pytestmark = marks.COMPILED
 
+TURNED = {"columns": 8, "depth": 32, "turned": 1}
 SMALL = {"rows": 8, "columns": 4, "lanes_m": 8, "warps_m": 1, "depth": 8, "stages": 2}
 SMALL |= {"band": 1024, "blocks": 132, "cut": 0, "a_first": 1, "products": 1, "overlap": 0, "turned": 0}
 
@@ -37,14 +38,10 @@ SMALL |= {"band": 1024, "blocks": 132, "cut": 0, "a_first": 1, "products": 1, "o
         # Operands that are turned, in pieces that end in tiles and slices; two blocks.
         ("s:nn:66x35x37", "0", {"rows": 4, "columns": 8, "warps_m": 4, "stages": 8, "depth": 16}),
         ("s:tn:34x35x70", "any", {"rows": 4, "columns": 8, "warps_m": 4, "stages": 8, "depth": 16, "cut": 2}),
-        # The same in shared memory: one operand, both in slices that are written out in parts, lanes of four, cut.
-        ("s:nn:66x70x37", "0", {"rows": 4, "columns": 8, "depth": 32, "overlap": 1, "turned": 1}),
-        ("s:tn:34x35x70", "any", {"rows": 8, "columns": 16, "warps_m": 4, "depth": 32, "turned": 1}),
-        (
-            "s:tt:66x33x67",
-            "1",
-            {"columns": 8, "lanes_m": 4, "warps_m": 2, "depth": 32, "turned": 1, "cut": 1, "blocks": 3},
-        ),
+        # Turned in shared memory: one operand; both, in slices that are written out in parts; cut.
+        ("s:nn:66x70x37", "0", TURNED | {"rows": 4, "overlap": 1}),
+        ("s:tn:34x35x70", "any", TURNED | {"columns": 16, "warps_m": 4}),
+        ("s:tt:66x33x67", "1", TURNED | {"lanes_m": 4, "warps_m": 2, "cut": 1, "blocks": 3}),
     ],
 )
 def test_products_are_right(text: str, beta: str, fixed: dict[str, int]) -> None:

@@ -62,9 +62,8 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     across_tile = tile_n(across, columns["lanes_m"], columns["warps_m"])
     reads = (rows + across) / 4 / (rows * across)
     products = down_tile * across_tile * depth / RATE / REACHED * (1 + READ * reads)
-    products = (
-        products * np.where(rows < across, WIDE, 1.0) * np.where(columns["lanes_m"] == 4, FOUR_LANES, 1)
-    )
+    products = products * np.where(rows < across, WIDE, 1.0)
+    products = products * np.where(columns["lanes_m"] == 4, FOUR_LANES, 1.0)
     turns_a, turns_b = arranged(p)
     boxes = (down_tile * turns_a + across_tile * turns_b) / PIECE * (depth / PIECE)
     products = products + columns["turned"] * boxes * TURN * np.maximum(4 * reads - LEAN, 0.01)

@@ -72,7 +72,7 @@ def kept_bytes(p: Problem, blocks: int, down: int, across: int) -> int:
 
 
 def shared_bytes(down: Any, across: Any, depth: Any, stages: Any) -> Any:
-    """Shared memory of a block with tiles of so many rows and columns: slices, and three barriers for each."""
+    """Shared memory of a block with tiles of so many rows and columns: slices, and three barriers of each."""
     return stages * ((down + across) * depth * 4 + 3 * 8)
 
 

@@ -18,8 +18,8 @@ registers are those of S. Boehm, "How to optimize a CUDA matmul kernel" (2022), 
     a_first  whether numbers of A are read before those of B: so the compiler finds other registers
     products real ones that complex products are made of: 4, or 3 of sums of their parts
     overlap  whether blocks make ready while the kernel before them in the stream ends
-    turned   whether real operands that lie along k are turned in shared memory, and not before, through device
-             memory
+    turned   whether real operands that lie along k are turned in shared memory, and not before, by way of
+             device memory
 
 Sizes are in elements, shared memory in bytes. Sizes of the problem are arguments: one binary serves them all.
 """
@@ -117,8 +117,8 @@ class FfmaStencil(LargeStencil):
 
 
 def _whole(config: Config) -> Config:
-    """A config that may have been recorded before anything was turned in shared memory, and before blocks made
-    ready early."""
+    """A config that may have been recorded before anything was turned in shared memory, and before blocks
+    made ready early."""
     return Config({"turned": 0, "overlap": 0, **config})
 
 

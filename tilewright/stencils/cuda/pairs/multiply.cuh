@@ -48,11 +48,12 @@ INLINE void multiply_tiles(const Product &g, const Cut &cut, const TensorMap &ma
         UNROLL for (int i = 0; i < STACKS; i++) wgmma_settled(sum[i]);
         fragments[(SETS - 1) % 2].settled();
         read(turn.before(), lane);
-        if (CUT) meeting.wait(walk);
+        if (CUT && TEAMS) meeting.wait(walk);
         if (!walk.ends()) {
             meeting.give(sum);
             continue;
         }
+        if (CUT && !TEAMS) meeting.wait(walk);
         results.store(sum, of_group(Tile(tiles, walk.number), group), meeting, warp, lane);
     }
     if (results.acts) bulk_done();

@@ -13,11 +13,14 @@ constexpr int FLAGS = 128;                     // bytes that flags are a multipl
 // Accumulators whose parts are on their way at once, and of how many blocks, as registers allow.
 constexpr int GATHERED = SUMS <= 128 ? SLICE / 2 : COMPLEX ? 4 : 8, AT_ONCE = SUMS <= 64 ? 128 / GATHERED : 1;
 
+// Whether a block may give what it has added: of more sums there are no registers for those of others beside them.
+constexpr bool TEAMS = SUMS <= 128;
+
 struct Meeting {
     const Product &g;
     const Cut &cut;
     const int group, thread;
-    Partners partners;  // of the tile that was waited for last
+    Partners<TEAMS> partners;  // of the tile that was waited for last
 
     INLINE Meeting(const Product &product, const Cut &given, int number, int own)
         : g(product), cut(given), group(number), thread(own) {}
@@ -37,12 +40,13 @@ struct Meeting {
         uint4 *const to = sums(blockIdx.x);
         UNROLL for (int number = 0; number < SUMS / GATHERED; number++) {
             float x[GATHERED];
-            others(x, number);
+            if (TEAMS) others(x, number);
             UNROLL for (int i = 0; i < GATHERED; i += 4) {
                 const int at = number * GATHERED + i;
                 const float *const own = sum[at / (WIDTH / 2)] + at % (WIDTH / 2);
-                global_store(to + at / 4 * 128, make_uint4(__float_as_uint(own[0] + x[i]), __float_as_uint(own[1] + x[i + 1]),
-                                                           __float_as_uint(own[2] + x[i + 2]), __float_as_uint(own[3] + x[i + 3])));
+                unsigned int word[4];
+                UNROLL for (int e = 0; e < 4; e++) word[e] = __float_as_uint(TEAMS ? own[e] + x[i + e] : own[e]);
+                global_store(to + at / 4 * 128, make_uint4(word[0], word[1], word[2], word[3]));
             }
         }
         meet(1 + group, 128);
@@ -54,7 +58,9 @@ struct Meeting {
 
     // Waits for all whose sums this block adds to its own of a piece, each thread for some of them.
     INLINE void wait(const Walk &walk) {
-        partners = Partners(walk);
+        partners = Partners<TEAMS>();
+        if (walk.first == 0 && (!TEAMS || walk.ends())) return;
+        partners = Partners<TEAMS>(walk);
         _Pragma("unroll 1") for (int i = thread; i < partners.count(); i += 128) {
             unsigned long long *const at = flag(partners.worker(i));
             unsigned long long come;
@@ -64,7 +70,7 @@ struct Meeting {
             *at = 0;  // A graph that runs again has the same stamp.
         }
         __syncwarp();
-        if (some()) meet(1 + group, 128);
+        meet(1 + group, 128);
     }
 
     // Whether there are any.
@@ -74,24 +80,43 @@ struct Meeting {
     // nothing but products, or the compiler waits for each of these.)
     INLINE void others(float (&x)[GATHERED], int number) const {
         UNROLL for (int i = 0; i < GATHERED; i++) x[i] = 0;
-        const int count = partners.count();
-        _Pragma("unroll 1") for (int one = 0; one < count; one += AT_ONCE) {
-            uint4 found[AT_ONCE][GATHERED / 4];
-            UNROLL for (int w = 0; w < AT_ONCE; w++) {
-                // The last one comes again where there are no others.
-                const uint4 *const from = sums(partners.worker(min(one + w, count - 1))) + number * (GATHERED / 4 * 128);
-                UNROLL for (int i = 0; i < GATHERED / 4; i++) global_load(found[w][i], from + i * 128);
-            }
-            // Zeros are added in its place: behind a branch the compiler would ask for the next ones only when these have come.
-            UNROLL for (int w = 0; w < AT_ONCE; w++) {
-                const bool here = one + w < count;
-                UNROLL for (int i = 0; i < GATHERED / 4; i++) {
-                    x[4 * i] += here ? __uint_as_float(found[w][i].x) : 0.0f;
-                    x[4 * i + 1] += here ? __uint_as_float(found[w][i].y) : 0.0f;
-                    x[4 * i + 2] += here ? __uint_as_float(found[w][i].z) : 0.0f;
-                    x[4 * i + 3] += here ? __uint_as_float(found[w][i].w) : 0.0f;
+        if constexpr (!TEAMS) {
+            // One at a time. It is written as a loop over some of them, which ends early, because the compiler finds registers
+            // for the other sums beside such a loop, and not beside a plainer one (CUDA 13.0).
+            const int farthest = (int)blockIdx.x - partners.count();
+            _Pragma("unroll 1") for (int worker = (int)blockIdx.x - 1; worker >= farthest; worker -= AT_ONCE) {
+                uint4 found[AT_ONCE][GATHERED / 4];
+                UNROLL for (int w = 0; w < AT_ONCE; w++) {
+                    const uint4 *const from = sums(max(worker - w, farthest)) + number * (GATHERED / 4 * 128);
+                    UNROLL for (int i = 0; i < GATHERED / 4; i++) global_load(found[w][i], from + i * 128);
+                }
+                UNROLL for (int w = 0; w < AT_ONCE; w++) {
+                    if (worker - w < farthest) break;
+                    UNROLL for (int i = 0; i < GATHERED / 4; i++) add(x + 4 * i, found[w][i]);
                 }
             }
+        } else {
+            const int count = partners.count();
+            _Pragma("unroll 1") for (int one = 0; one < count; one += AT_ONCE) {
+                uint4 found[AT_ONCE][GATHERED / 4];
+                UNROLL for (int w = 0; w < AT_ONCE; w++) {
+                    // The last one comes again where there are no others.
+                    const uint4 *const from = sums(partners.worker(min(one + w, count - 1))) + number * (GATHERED / 4 * 128);
+                    UNROLL for (int i = 0; i < GATHERED / 4; i++) global_load(found[w][i], from + i * 128);
+                }
+                // Zeros are added in its place: behind a branch the compiler would ask for the next ones only when these have come.
+                UNROLL for (int w = 0; w < AT_ONCE; w++)
+                    UNROLL for (int i = 0; i < GATHERED / 4; i++)
+                        add(x + 4 * i, one + w < count ? found[w][i] : make_uint4(0, 0, 0, 0));
+            }
         }
+    }
+
+  private:
+    static INLINE void add(float *x, uint4 word) {
+        x[0] += __uint_as_float(word.x);
+        x[1] += __uint_as_float(word.y);
+        x[2] += __uint_as_float(word.z);
+        x[3] += __uint_as_float(word.w);
     }
 };

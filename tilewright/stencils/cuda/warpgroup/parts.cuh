@@ -43,7 +43,7 @@ struct Meeting {
 
     // Waits for all whose sums this block adds to its own, and adds these.
     INLINE void add(Sums &sum, const Walk &walk) const {
-        const Partners partners(walk);
+        const Partners<true> partners(walk);
         const int count = partners.count();
         if (count == 0) return;
         _Pragma("unroll 1") for (int i = lane; i < count; i += 32) {

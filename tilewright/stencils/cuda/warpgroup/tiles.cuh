@@ -74,8 +74,9 @@ constexpr int TOGETHER = 8;  // who have a part of a tile at most, if one of the
 
 // Whose sums a worker adds to its own of a tile that is cut: those of its team, the nearest first, and if it has the end of the tile
 // those of the others who add up a team. Teams are counted from the end of the tile; one adds up as many sums as there are teams,
-// for no block loads from the cache faster than some bytes in a clock. All have lower numbers.
-struct Partners {
+// for no block loads from the cache faster than some bytes in a clock. All have lower numbers. Where a block has no registers to
+// add before it gives, there are no TEAMS.
+template <bool TEAMS> struct Partners {
     int size = 1, near = 0, far = 0;  // of a team; those of its own, and who add up others
 
     INLINE Partners() {}
@@ -92,6 +93,21 @@ struct Partners {
 
     INLINE int count() const { return near + far; }
     INLINE int worker(int i) const { return (int)blockIdx.x - (i < near ? 1 + i : (i - near + 1) * size); }
+};
+
+template <> struct Partners<false> {
+    int farthest = blockIdx.x;
+
+    INLINE Partners() {}
+    INLINE Partners(const Walk &walk) {
+        if (walk.first == 0) return;
+        // Divisions would take registers.
+        const int start = (walk.number - walk.whole) * walk.cut.counted;
+        while (farthest > 0 && walk.begin(farthest) > start) farthest--;
+    }
+
+    INLINE int count() const { return (int)blockIdx.x - farthest; }
+    INLINE int worker(int i) const { return (int)blockIdx.x - 1 - i; }
 };
 
 struct Tile {
