@@ -273,7 +273,7 @@ def test_a_copy_lies_behind_counters() -> None:
     """By hand: A is stored 640 x 470 and B 720 x 470; copies have lines of 480."""
     p = problem("s:nt:640x720x470", math="tf32").with_(lda=648, ldb=728, ldc=672)
 
-    def found(copied: int) -> list[tuple[object, ...]]:
+    def found(copied: int) -> list[object]:
         _, a, b, _, cut, struct = WARPGROUP.arguments(p, TALL.with_(copied=copied))
         maps = [(x.extents, x.box, x.space) for x in (a, b) if isinstance(x, TensorMap)]
         assert isinstance(cut, Struct)
