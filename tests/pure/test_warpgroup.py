@@ -301,6 +301,13 @@ def test_a_copy_lies_behind_counters() -> None:
     assert WARPGROUP.launch(p.with_(m=64), TALL.with_(copied=1)).grid == (8, 2, 1)
 
 
+def test_large_products_of_which_both_run_across_copy_one() -> None:
+    """Behind the first tiles, where warps of the group that loads can; small ones turn it."""
+    for n, copies_one in ((2048, False), (4096, True), (8192, True)):
+        config = WARPGROUP.default(problem(f"s:nt:{n}x{n}x{n}", math="tf32"), H200)
+        assert (config["copied"] > 0, config["behind"] > 0) == (copies_one, copies_one), config
+
+
 def test_a_deterministic_product_asks_for_no_copies() -> None:
     config = WARPGROUP.steady(problem("s:nt:4096x4096x4096", math="tf32"), H200)
     assert isinstance(config, Config)
