@@ -12,9 +12,9 @@ demo: $(READY)
 # of kernels takes most of the tier compile, and would be slowed down where lines are counted. SHARED: what
 # measures nothing of the tier cpu. Folders are tiers: looking through all tests takes every process 15 s.
 SHARED := amx bad_einsum batch_last blocked build chain cli compact cores einsum entries examples export farm \
-	fast_calls fork forms gemm halves jax kernels lanes libraries matmul numpy_rules opt_einsum patches plans processors \
-	starter steady stores tensors tile torch unload verify workspace
-SHARING := $(SHARED:%=tests/cpu/test_%.py) tests/cpu/cublaslt
+	fast_calls fork forms gemm halves kernels lanes libraries matmul numpy_rules opt_einsum plans processors steady \
+	stores tensors torch unload verify workspace
+SHARING := $(SHARED:%=tests/cpu/test_%.py) $(addprefix tests/cpu/,cublaslt jax patches starter tile)
 test: $(READY)
 	@$(BIN)/python -m pytest -n auto --dist worksteal $(COUNT) tests/pure
 	@$(BIN)/python -m pytest -n auto --dist worksteal tests/compile

@@ -38,6 +38,7 @@ BASES = {
             "cut": 0,
             "lanes": 0,
             "copied": 0,
+            "behind": 0,
         }
         | COMMON
     ),

@@ -28,6 +28,7 @@ BASE: dict[str, int] = {
     "tile_n": 128,
     "ping_pong": 0,
     "copied": 0,
+    "behind": 0,
     "steps": 2,
     "stages": 6,
     "outs": 2,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
+import tests.emulator.segments as emulated
 from tests.emulator.segments import problem, segments_wrongs
 from tilewright.errors import CompileError
 from tilewright.model import SegmentedProblem
@@ -84,3 +86,15 @@ def test_the_code_finds_groups_and_writes_nothing_else(
     assert EXPERTS.accepts(p, H200) is None
     config = EXPERTS.default(p, H200).with_(**(FEW | fixed))
     assert list(segments_wrongs(p, offsets, config, H200, stencil="experts")) == []
+
+
+def test_numbers_of_other_groups_do_not_come_into_sums_along_k(monkeypatch: pytest.MonkeyPatch) -> None:
+    p = problem("hc:nc", "k", (64, 16, 40), 3)
+    made = emulated.drawn(p, [3, 5, 39])
+    for values, leading in zip(made.values[:2], (p.lda, p.ldb), strict=True):
+        values.view(np.float16).reshape(-1, 2)[3 * leading : 5 * leading] = np.nan
+    monkeypatch.setattr(emulated, "drawn", lambda *_: made)
+    config = EXPERTS.default(p, H200).with_(**(FEW | PAIRS))
+    (wrong,) = segments_wrongs(p, [3, 5, 39], config, H200, stencil="experts")
+    # No number equals what is none: these are all elements of the second group.
+    assert wrong.endswith(f": {p.m * p.n} elements")

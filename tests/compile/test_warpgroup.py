@@ -17,7 +17,7 @@ pytestmark = marks.COMPILED
 WARPGROUP = WarpGroupStencil()
 H200 = named("h200")
 PLAIN = {"tile_m": 256, "tile_n": 128, "cluster_m": 1, "cluster_n": 1, "stages": 4, "outs": 2, "ping_pong": 0}
-PLAIN |= {"cut": 0, "lanes": 0, "copied": 0, "overlap": 0}
+PLAIN |= {"cut": 0, "lanes": 0, "copied": 0, "behind": 0, "overlap": 0}
 
 
 @pytest.mark.parametrize(
@@ -29,9 +29,10 @@ PLAIN |= {"cut": 0, "lanes": 0, "copied": 0, "overlap": 0}
         # B or A as fragments in registers, which leave less for sums.
         ("s:nt", "1", {"tile_m": 128, "tile_n": 256, "lanes": 1}),
         ("s:nn", "any", {"tile_m": 128, "tile_n": 256, "lanes": 2, "cut": 1}),
-        # Both copied, beside the most sums; and one that is copied beside fragments of the other one.
-        ("s:nt", "any", {"tile_m": 192, "tile_n": 256, "stages": 3, "copied": 3, "cut": 1}),
-        ("s:nt", "1", {"tile_m": 128, "tile_n": 256, "lanes": 2, "copied": 1, "cut": 1}),
+        # One that is copied beside the most sums, and warps that turn the other one; and beside fragments of
+        # the other one.
+        ("s:nt", "any", {"tile_m": 192, "tile_n": 256, "stages": 3, "copied": 1, "cut": 1}),
+        ("s:nt", "1", {"tile_m": 128, "tile_n": 256, "lanes": 2, "copied": 1, "behind": 1, "cut": 1}),
         # Warps that turn both operands, with 40 registers.
         ("s:nt", "any", {"tile_m": 192, "tile_n": 256, "cluster_m": 2, "stages": 3, "outs": 3, "cut": 1}),
     ],

@@ -116,6 +116,19 @@ FORMS = ("forward", "features", "weights")
 """A product of groups, and its gradients with respect to its first operand and its second one."""
 
 
+def of_form(torch: Any, form: str, length: int, k: int, n: int, groups: int) -> tuple[Any, ...]:
+    """Operands of complex halves, the same wide, and the axis that is split."""
+    x, y = values(torch, "hc", length, k), values(torch, "hc", length, n, seed=2)
+    w = values(torch, "hc", groups, k, n, seed=1)
+    # Lazy conjugates of complex halves are no operands of PyTorch's own conversions.
+    far = [wide(torch, z) for z in (x, y, w)]
+    if form == "forward":
+        return x, w, far[0], far[2], "m"
+    if form == "features":
+        return y, w.mT.conj(), far[1], far[2].mT.conj(), "m"
+    return x.mT.conj(), y, far[0].mT.conj(), far[1], "k"
+
+
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(
     "config",
@@ -129,28 +142,30 @@ FORMS = ("forward", "features", "weights")
 def test_groups_of_complex_halves_go_by_tensor_maps(torch: Any, form: str, config: dict[str, int]) -> None:
     if "wgmma" not in devices.probe().supports:
         pytest.skip("the GPU has no products of warp groups")
-    length, k, n, groups = 700, 136, 200, 6
-    x, y = values(torch, "hc", length, k), values(torch, "hc", length, n, seed=2)
-    w = values(torch, "hc", groups, k, n, seed=1)
-    a, b, split = {
-        "forward": (x, w, "m"),
-        "features": (y, w.mT.conj(), "m"),
-        "weights": (x.mT.conj(), y, "k"),
-    }[form]
-    # Lazy conjugates of complex halves are no operands of PyTorch's own conversions.
-    left, right = {
-        "forward": (wide(torch, x), wide(torch, w)),
-        "features": (wide(torch, y), wide(torch, w).mT.conj()),
-        "weights": (wide(torch, x).mT.conj(), wide(torch, y)),
-    }[form]
+    length = 700
+    a, b, left, right, split = of_form(torch, form, length, 136, 200, 6)
     for given in ([100, 101, 101, 350, 600, 700], [300, 20, 31, 900, 5, 650], [0, 0, 0, 0, 0, 1]):
         ends = torch.tensor(given, dtype=torch.int64, device="cuda")
-        ranges = clamped(np.array(given), length, groups, False)
+        ranges = clamped(np.array(given), length, 6, False)
         want = wanted(torch, left, right, ranges, split)
         size = wanted(torch, left.abs(), right.abs(), ranges, split)
         # Parameters of no other stencil.
         got = tw.segment_matmul(a, b, ends, split=split, config=config or {"tile_m": 64})
         assert float(((wide(torch, got) - want).abs() / (size + 1e-4)).max()) <= LIMITS["hc"], given
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_more_groups_of_complex_halves_than_threads_of_a_block(torch: Any, form: str) -> None:
+    if "wgmma" not in devices.probe().supports:
+        pytest.skip("the GPU has no products of warp groups")
+    length, groups = 900, 700
+    a, b, left, right, split = of_form(torch, form, length, 40, 72, groups)
+    given = np.sort(np.random.default_rng(0).integers(0, length + 1, groups))
+    ranges = clamped(given, length, groups, False)
+    want, size = (wanted(torch, *pair, ranges, split) for pair in ((left, right), (left.abs(), right.abs())))
+    ends = torch.tensor(given, dtype=torch.int32, device="cuda")
+    got = tw.segment_matmul(a, b, ends, split=split, config={"tile_m": 64})
+    assert float(((wide(torch, got) - want).abs() / (size + 1e-4)).max()) <= LIMITS["hc"]
 
 
 def test_a_graph_goes_by_the_borders_that_are_there_when_it_is_replayed(torch: Any) -> None:

@@ -20,7 +20,16 @@ pytestmark = [
 
 WARPGROUP = WarpGroupStencil()
 LARGE = {"tile_m": 256, "tile_n": 128, "ping_pong": 0, "cluster_m": 1, "cluster_n": 2, "stages": 4, "outs": 2}
-LARGE |= {"band": 1024, "overlap": 0, "backwards": 1, "blocks": 132, "cut": 0, "lanes": 0, "copied": 0}
+LARGE |= {
+    "band": 1024,
+    "overlap": 0,
+    "backwards": 1,
+    "blocks": 132,
+    "cut": 0,
+    "lanes": 0,
+    "copied": 0,
+    "behind": 0,
+}
 
 
 def served() -> bool:
@@ -62,7 +71,8 @@ def test_large_tiles_are_right_over_and_over(letter: str, trans: str) -> None:
         *([{"lanes": 2, "cut": 1}, {"tile_m": 128, "tile_n": 256, "lanes": 2, "blocks": 6}] * of_a),
         *([{"copied": 1, "blocks": 4}, {"copied": 1, "cut": 1}] * of_b),
         *([{"copied": 2, "blocks": 4}, {"copied": 2, "cut": 1}] * of_a),
-        *([{"copied": 3, "cut": 1}, {"lanes": 1, "copied": 2}, {"lanes": 2, "copied": 1}] * (of_a and of_b)),
+        *([{"lanes": 1, "copied": 2, "behind": 1, "cut": 1}] * (of_a and of_b)),
+        *([{"lanes": 2, "copied": 1, "behind": 1, "blocks": 6}] * (of_a and of_b)),
     ):
         found = verdict(WARPGROUP, p, Config(LARGE | fixed), 1)
         assert found.ok, f"{p.key} {fixed}: {found.why}"

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 LANE = np.arange(LANES)
 NOTHING = (
-    "fence.", "membar.", "griddepcontrol.", "createpolicy.", "prefetch.", "prefetchu.", "nanosleep.",
-    "setmaxnreg.",
+    "fence.", "membar.", "griddepcontrol.", "createpolicy.", "prefetch.", "prefetchu.", "setmaxnreg.",
 )  # fmt: skip
 """Opcodes that change no number."""
 _SPACES = ("global", "shared", "param", "local")
@@ -33,6 +32,8 @@ def operation(compiler: Compiler, instruction: Instruction, following: int) -> O
         return _fence(following)
     if opcode.startswith(NOTHING):
         return _nothing(compiler, instruction, following)
+    if opcode.startswith("nanosleep."):
+        return _sleep(following)
     if opcode.startswith("ld."):
         return _load(compiler, parts, operands, following)
     if opcode.startswith("st."):
@@ -58,6 +59,16 @@ def _nothing(compiler: Compiler, instruction: Instruction, following: int) -> Op
 
         return policy
     return lambda w: following
+
+
+def _sleep(following: int) -> Operation:
+    """Who sleeps has others go on, for which it looks again and again; it alone would never end."""
+
+    def sleep(w: Warp) -> int:
+        asleep = w.cluster.steps
+        return w.wait(following, lambda: w.cluster.steps > asleep)
+
+    return sleep
 
 
 def _fence(following: int) -> Operation:

@@ -179,7 +179,7 @@ def test_a_similar_processors_record_serves_batches_in_memory(recorded: Any) -> 
 
 
 def test_a_similar_processors_record_of_a_near_problem_serves_too(recorded: Any) -> None:
-    theirs = record(LARGE, "memory", "tile", EMERALD, beta="any")
+    theirs = record(LARGE, "memory", "tile", EMERALD, alpha="any")
     recorded(theirs)
     plan = planned(LARGE, XEON)
     assert (plan.origin, plan.stencil) == ("kin", "tile")
@@ -197,10 +197,25 @@ def test_cached_batches_of_a_processor_have_the_default(recorded: Any) -> None:
 
 
 def test_records_of_the_device_itself_come_first(recorded: Any) -> None:
-    recorded(record(LARGE, "memory", "tile", EMERALD), record(LARGE, "memory", "tile", XEON, beta="any"))
+    recorded(record(LARGE, "memory", "tile", EMERALD), record(LARGE, "memory", "tile", XEON, alpha="any"))
     assert planned(LARGE, XEON).origin == "near"
     recorded(record(LARGE, "memory", "lanes", XEON))
     assert planned(LARGE, XEON).origin == "tuned"
+
+
+@pytest.mark.parametrize("device", [XEON, EMERALD], ids=["kin", "near"])
+def test_records_of_the_caches_or_of_a_c_that_is_read_do_not_stand_in(recorded: Any, device: Device) -> None:
+    """From memory how C is written and what is asked for early is most of what there is to gain. What is read
+    or not tells little in the caches."""
+    recorded(
+        record(LARGE, "memory", "tile", EMERALD, beta="any"),
+        record(LARGE, "cached", "tile", EMERALD, alpha="any"),
+    )
+    assert planned(LARGE, device).origin == "default"
+    recorded(record(LARGE, "memory", "tile", EMERALD, alpha="any"))
+    assert planned(LARGE, device).origin == ("near" if device is EMERALD else "kin")
+    recorded(record(SMALL, "cached", "tile", EMERALD, beta="any"))
+    assert planned(SMALL, EMERALD).origin == "near"
 
 
 def test_a_record_that_breaks_a_rule_here_is_passed_over(recorded: Any) -> None:

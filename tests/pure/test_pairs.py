@@ -39,6 +39,7 @@ SQUARE = Config(
         "tile_n": 128,
         "ping_pong": 0,
         "copied": 0,
+        "behind": 0,
         "steps": 2,
         "cluster_m": 1,
         "cluster_n": 2,
@@ -208,7 +209,7 @@ def test_the_default_is_a_member_that_hardware_runs(
     made = asked_of(p, config["exchange"])
     # One block of an SM, and none without a tile, a part of one, or a piece of a copy.
     needed = tiles(made, *(config[name] for name in ("tile_m", "tile_n", "cluster_m", "cluster_n")))
-    needed = max(needed, copies.blocks(made, 2 * config["copied"]) // launch.cluster)
+    needed = max(needed, copies.blocks(made, copies.OF_A * config["copied"]) // launch.cluster)
     assert 1 <= launch.grid[0] <= min(max(needed, cut_of(made, config).workers), 132 // launch.cluster)
     assert launch.grid[1] == launch.cluster == config["cluster_m"] * config["cluster_n"]
     assert launch.shared <= H200["shared_per_block_optin"]
@@ -232,6 +233,7 @@ def test_every_hard_rule_removes_what_it_names() -> None:
         "turned-sums": {"tile_m": 192, "steps": 1},
         "cluster": {"cluster_m": 2},
         "copied-overlap": {"copied": 1, "overlap": 1},
+        "behind": {"behind": 1},
         "shared-per-block": {"stages": 8},
     }.items():
         assert name in [rule.name for rule in space.why(SQUARE.with_(**change))], name
@@ -248,6 +250,9 @@ def test_what_runs_along_k_is_not_copied() -> None:
     tall = SQUARE.with_(tile_m=192, steps=1, stages=4)
     assert [rule.name for rule in large.why(tall)] == ["turned-sums"]
     assert large.why(tall.with_(copied=1)) == []
+    # Those that copy behind the first tiles leave them none.
+    assert [rule.name for rule in large.why(tall.with_(copied=1, behind=1))] == ["behind"]
+    assert large.why(SQUARE.with_(copied=1, behind=1)) == []
 
 
 def test_a_copy_lies_behind_counters_and_sums() -> None:
@@ -264,11 +269,10 @@ def test_a_copy_lies_behind_counters_and_sums() -> None:
     )
     assert (b.operand, b.extents, b.box, b.space) == (0, (640, 480, 1), (32, 32, 1), -1)
     assert isinstance(cut, Struct)
+    # Three counters, and one for each of 23 strips.
     assert cut.fields[0] == Workspace("workspace", 128 + 720 * 480 * 4, 128)
     assert isinstance(copied, Struct)
-    places = {field.name: field.value for field in copied.fields if isinstance(field, Scalar)}
-    assert places == {"lda": 728, "ldb": 648, "at_a": 128, "at_b": 0}
-    assert [field.operand for field in copied.fields if isinstance(field, Pointer)] == [1, 0]
+    assert copied.fields == (Pointer("from", 1), Scalar("leading", "q", 728), Scalar("at", "q", 128))
     # 23 x 8 pieces of 32 x 64 for 12 warps each, and 6 x 3 tiles of clusters of 128 x 256.
     assert PAIRS.launch(p, config).grid == (18, 2, 1)
     assert PAIRS.launch(p.with_(m=16), config.with_(cluster_n=1)).grid == (16, 1, 1)
@@ -276,11 +280,11 @@ def test_a_copy_lies_behind_counters_and_sums() -> None:
     p = problem("hc:nt:1112x1912x1000")
     *_, cut, copied = PAIRS.arguments(p, SQUARE.with_(copied=1, cut=2))
     assert isinstance(cut, Struct)
-    sums = 128 + -(-12 * 4 * 8 // 128) * 128 + 12 * 2 * 128 * 128 * 8
-    # 1,000 numbers are 32 lines of 32 but for the last ones.
-    assert cut.fields[0] == Workspace("workspace", sums + 1112 * 1024 * 4, 128)
+    sums = 256 + -(-12 * 4 * 8 // 128) * 128 + 12 * 2 * 128 * 128 * 8
+    # 35 strips and three counters are 152 bytes. 1,000 numbers are 32 lines of 32 but for the last ones.
+    assert cut.fields[0] == Workspace("workspace", sums + 1112 * 1024 * 4, 256)
     assert isinstance(copied, Struct)
-    assert Scalar("at_a", "q", sums) in copied.fields
+    assert Scalar("at", "q", sums) in copied.fields
 
 
 def test_the_model_counts_what_a_product_takes() -> None:

@@ -26,7 +26,7 @@ from tilewright.stencils.cuda.warpgroup.needs import (
 )
 from tilewright.stencils.cuda.warpgroup.space import CUTS
 from tilewright.stencils.cuda.warpgroup.stencil import ARGUED, WarpGroupStencil
-from tilewright.targets.cuda.arguments import Scalar, Struct, TensorMap, Workspace
+from tilewright.targets.cuda.arguments import Pointer, Scalar, Struct, TensorMap, Workspace
 from tilewright.targets.cuda.capability import named
 
 pytestmark = pytest.mark.pure
@@ -38,7 +38,7 @@ PROBLEM = dict(program("warpgroup")[1])["lib/problem.cuh"]
 TALL = Config(
     {"tile_m": 256, "tile_n": 128, "ping_pong": 0, "cluster_m": 1, "cluster_n": 2, "stages": 4, "outs": 2}
     | {"band": 2048, "overlap": 0, "backwards": 1, "blocks": 132, "cut": 0, "lanes": 0}
-    | {"copied": 0}
+    | {"copied": 0, "behind": 0}
 )
 
 
@@ -248,17 +248,20 @@ def test_turning_costs_where_operands_run_across() -> None:
 
 
 def test_what_is_copied_is_not_turned() -> None:
-    """Of float32 that runs across k: either operand or both, but none that comes into registers."""
-    for trans, some in (("nt", (0, 1, 2, 3)), ("tt", (0, 1)), ("nn", (0, 2)), ("tn", (0,))):
+    """Of float32 that runs across k: either operand, but none that comes into registers."""
+    for trans, some in (("nt", (0, 1, 2)), ("tt", (0, 1)), ("nn", (0, 2)), ("tn", (0,))):
         space = WARPGROUP.space(problem(f"s:{trans}:4096x4096x4096", math="tf32"), H200)
         assert {param.name: tuple(param.values) for param in space.params}["copied"] == some
     halves = WARPGROUP.space(problem("h:nt:4096x4096x4096"), H200)
     assert halves.member(TALL.with_(copied=1)) == "says copied=1; accepted: 0"
     p = problem("s:nt:4096x4096x4096", math="tf32")
     space, square = WARPGROUP.space(p, H200), TALL.with_(tile_m=128, cluster_n=1)
-    for lanes, copied in ((0, 0), (0, 1), (0, 2), (0, 3), (1, 0), (1, 2), (2, 0), (2, 1)):
+    for lanes, copied in ((0, 0), (0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)):
         assert space.why(square.with_(lanes=lanes, copied=copied)) == []
-    for lanes, copied in ((1, 1), (1, 3), (2, 2), (2, 3)):
+        # Warps that turn one of them copy nothing of the other one.
+        found = space.why(square.with_(lanes=lanes, copied=copied, behind=1))
+        assert [rule.name for rule in found] == ["behind"] * (lanes == 0 or copied == 0)
+    for lanes, copied in ((1, 1), (2, 2)):
         found = space.why(square.with_(lanes=lanes, copied=copied))
         assert [rule.name for rule in found] == ["copied-lanes"]
     assert [rule.name for rule in space.why(square.with_(copied=1, overlap=1))] == ["copied-overlap"]
@@ -266,29 +269,36 @@ def test_what_is_copied_is_not_turned() -> None:
     assert lines == [384, 256, 0, 256]
 
 
-def test_copies_lie_behind_counters_and_each_other() -> None:
+def test_a_copy_lies_behind_counters() -> None:
     """By hand: A is stored 640 x 470 and B 720 x 470; copies have lines of 480."""
     p = problem("s:nt:640x720x470", math="tf32").with_(lda=648, ldb=728, ldc=672)
-    _, a, b, _, cut, copied = WARPGROUP.arguments(p, TALL.with_(copied=3))
-    maps = [(x.operand, x.extents, x.strides, x.box, x.space) for x in (a, b) if isinstance(x, TensorMap)]
-    first = 128 + 640 * 480 * 4
-    assert maps == [
-        (0, (470, 640, 1), (1920, 1920 * 640), (32, 128, 1), 128),
-        (1, (470, 720, 1), (1920, 1920 * 720), (32, 128, 1), first),
+
+    def found(copied: int) -> list[tuple[object, ...]]:
+        _, a, b, _, cut, struct = WARPGROUP.arguments(p, TALL.with_(copied=copied))
+        maps = [(x.extents, x.box, x.space) for x in (a, b) if isinstance(x, TensorMap)]
+        assert isinstance(cut, Struct)
+        assert isinstance(struct, Struct)
+        return [*maps, cut.fields[0], struct.fields]
+
+    def fields(operand: int, leading: int) -> tuple[object, ...]:
+        return Pointer("from", operand), Scalar("leading", "q", leading), Scalar("at", "q", 128)
+
+    assert found(2) == [
+        ((470, 640, 1), (32, 128, 1), 128),
+        ((720, 470, 1), (32, 32, 1), -1),
+        Workspace("workspace", 128 + 640 * 480 * 4, 128),
+        fields(0, 648),
     ]
-    assert isinstance(cut, Struct)
-    assert cut.fields[0] == Workspace("workspace", first + 720 * 480 * 4, 128)
-    assert isinstance(copied, Struct)
-    places = {field.name: field.value for field in copied.fields if isinstance(field, Scalar)}
-    assert places == {"lda": 648, "ldb": 728, "at_a": 128, "at_b": first}
-    # 20 and 23 times 8 pieces of 32 x 64, for 12 warps each, in clusters of two: more than 3 x 3 tiles.
-    assert WARPGROUP.launch(p, TALL.with_(copied=3)).grid == (14, 2, 1)
-    # Those of one operand lie where copies begin.
-    _, a, b, *_ = WARPGROUP.arguments(p, TALL.with_(copied=1))
-    assert [(x.space, x.box) for x in (a, b) if isinstance(x, TensorMap)] == [
-        (-1, (32, 32, 1)),
-        (128, (32, 128, 1)),
+    assert found(1) == [
+        ((640, 470, 1), (32, 32, 1), -1),
+        ((470, 720, 1), (32, 128, 1), 128),
+        Workspace("workspace", 128 + 720 * 480 * 4, 128),
+        fields(1, 728),
     ]
+    # 23 times 8 pieces of 32 x 64, for 12 warps each: more than 3 x 3 tiles of clusters of two.
+    assert WARPGROUP.launch(p, TALL.with_(copied=1)).grid == (9, 2, 1)
+    assert WARPGROUP.launch(p, TALL.with_(copied=1, cluster_n=1)).grid == (18, 1, 1)
+    assert WARPGROUP.launch(p.with_(m=64), TALL.with_(copied=1)).grid == (8, 2, 1)
 
 
 def test_a_deterministic_product_asks_for_no_copies() -> None:

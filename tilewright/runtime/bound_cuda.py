@@ -32,7 +32,7 @@ from tilewright.forks import making
 from tilewright.model import Config, Kernel, Plan, Problem
 from tilewright.runtime import build, chain_calls, cublas, cublaslt, device_calls, fastcall_cuda, launch
 from tilewright.runtime.backend import Call, Function
-from tilewright.runtime.bound_segments import BoundSegments
+from tilewright.runtime.bound_kernel import BoundKernel, started
 from tilewright.runtime.roomless import PROMISED, Roomless, needs_room
 from tilewright.store import binaries
 from tilewright.targets.cuda import devices, driver
@@ -144,19 +144,9 @@ class Bound:
                 if self.job.swap:
                     addresses = addresses[1], addresses[0], addresses[2]
                 try:
-                    self._launch(addresses, stream)
+                    started(self.binding, addresses, stream, self.index)
                 except RoomError as error:
                     self._without_room(addresses, stream, error, begun=number > 0)
-
-    def _launch(self, addresses: tuple[int, int, int], stream: int) -> None:
-        try:
-            self.binding.put(addresses)(stream)
-        except RoomError:
-            raise
-        except DeviceError:
-            # A thread that has never used the GPU has no context: give it one, or fail again.
-            driver.context(self.index)
-            self.binding.put(addresses)(stream)
 
     def _without_room(
         self, addresses: tuple[int, int, int], stream: int, error: RoomError, begun: bool
@@ -172,29 +162,6 @@ class Bound:
             self._instead(addresses, stream, error)
         except RoomError:
             raise DeviceError(str(error)) if begun else error from None
-
-
-class BoundChain:
-    """The kernel of a chain's plan on one GPU. Called with the addresses of the problem's operands and of the
-    result, and a stream, it launches, and waits for nothing."""
-
-    def __init__(self, plan: Plan, index: int):
-        assert plan.stencil is not None
-        assert plan.config is not None
-        self.plan, self.index = plan, index
-        stencil = STENCILS[plan.stencil]
-        self.binding = launch.bind(stencil, kernel(plan, index), plan.problem, plan.config, (1, 0))
-        # One block for all calls: its addresses and launches must not be interleaved by threads.
-        self.lock = threading.Lock()
-
-    def __call__(self, addresses: Sequence[int], stream: int) -> None:
-        with self.lock:
-            try:
-                self.binding.put(addresses)(stream)
-            except DeviceError:
-                # A thread that has never used the GPU has no context: give it one, or fail again.
-                driver.context(self.index)
-                self.binding.put(addresses)(stream)
 
 
 class Vendor:
@@ -347,9 +314,10 @@ class Gpu(GpuArrays):
             *(lambda other: kernel(other, self.index), self.stream),
         )
 
-    def chain(self, plan: Plan) -> BoundChain | None:
-        """The kernel of a chain; None where the plan has none."""
-        return None if plan.stencil is None else BoundChain(plan, self.index)
+    def chain(self, plan: Plan) -> BoundKernel | None:
+        """The kernel of a chain, called with the addresses of the problem's operands and of the result; None
+        where the plan has none."""
+        return None if plan.stencil is None else BoundKernel(plan, kernel(plan, self.index), self.index)
 
     def remember_chain(
         self, arguments: chain_calls.Arguments, arrays: Sequence[Layout | None], job: ChainJob, run: Any
@@ -361,9 +329,9 @@ class Gpu(GpuArrays):
             place = self.library, index, lambda: not several or driver.current_device() == index
             chain_calls.remember(arguments, arrays, job.addresses, run, place)
 
-    def bind_segments(self, plan: Plan) -> BoundSegments:
-        """The kernel of a plan for groups."""
-        return BoundSegments(plan, kernel(plan, self.index), self.index)
+    def bind_segments(self, plan: Plan) -> BoundKernel:
+        """The kernel of a plan for groups, called with the addresses of its A, B and C and of the borders."""
+        return BoundKernel(plan, kernel(plan, self.index), self.index)
 
     def refusal(self, job: Job, plan: Plan) -> str | None:
         """Why a job cannot be launched as planned; None when it can."""

@@ -55,6 +55,8 @@ SAMPLE = 0.5e-3
 MOST_REPEATS = 1 << 22
 MISSES = 20
 """One interval in this many may miss the median: 95 % confidence."""
+TRIED = 0.01
+"""``target`` of a search's tries: finalists are timed again, and better."""
 
 Run = Callable[[], object]
 Clock = Callable[[], float]

@@ -17,6 +17,7 @@ SMALL = {
     "tile_n": 128,
     "ping_pong": 0,
     "copied": 0,
+    "behind": 0,
     "steps": 2,
     "cluster_m": 1,
     "cluster_n": 1,
@@ -37,8 +38,10 @@ SMALL |= {"stages": 2, "outs": 1, "overlap": 0, "band": 1024, "backwards": 1, "b
         ("hc:jt:70x36x68", "any", {"copied": 1, "steps": 1}),
         # So is B, by three blocks, two of which share a tile along k behind another.
         ("hc:nc:36x72x132", "1", {"copied": 1, "exchange": 1, "cut": 1, "blocks": 3}),
+        # Strips that tiles need one after the other, while those before them are multiplied.
+        ("hc:nj:264x36x36", "any", {"copied": 1, "behind": 1, "tile_n": 64, "ping_pong": 1}),
         # Two blocks share what comes of the copy.
-        ("hc:nt:68x132x36", "0", {"copied": 1, "cluster_n": 2}),
+        ("hc:nt:68x132x36", "0", {"copied": 1, "behind": 1, "cluster_n": 2}),
     ],
 )
 def test_tiles_come_and_go(text: str, beta: str, fixed: dict[str, int]) -> None:

@@ -11,7 +11,16 @@ from tilewright.model import Config
 pytestmark = marks.COMPILED
 
 SMALL = {"tile_m": 64, "tile_n": 128, "ping_pong": 0, "cluster_m": 1, "cluster_n": 1, "stages": 2, "outs": 1}
-SMALL |= {"overlap": 0, "band": 1024, "backwards": 1, "blocks": 132, "cut": 0, "lanes": 0, "copied": 0}
+SMALL |= {
+    "overlap": 0,
+    "band": 1024,
+    "backwards": 1,
+    "blocks": 132,
+    "cut": 0,
+    "lanes": 0,
+    "copied": 0,
+    "behind": 0,
+}
 
 
 @pytest.mark.parametrize(
@@ -29,8 +38,10 @@ SMALL |= {"overlap": 0, "band": 1024, "backwards": 1, "blocks": 132, "cut": 0, "
         ("s:nn:77x72x40", "any", {"tile_m": 128, "tile_n": 64, "outs": 2, "lanes": 2}),
         # B is copied along k, in pieces that end in words and lines, and A comes into registers.
         ("s:nt:77x70x40", "any", {"tile_m": 128, "tile_n": 64, "lanes": 2, "copied": 1}),
-        # Both are copied, A into the first of two places, and two blocks share what comes of it.
-        ("s:nt:66x132x68", "0", {"tile_m": 128, "cluster_n": 2, "copied": 3}),
+        # A is copied, two blocks share what comes of it, and B is turned.
+        ("s:nt:66x132x68", "0", {"tile_m": 128, "cluster_n": 2, "copied": 2}),
+        # Strips that tiles of a block need one after the other, while those before them are multiplied.
+        ("s:tt:40x600x72", "any", {"tile_n": 64, "ping_pong": 1, "band": 128, "copied": 1, "behind": 1}),
         # Ten share one tile, most of whose columns do not come, and add the sums of three each.
         ("h:nn:40x20x600", "0", {"tile_n": 64, "ping_pong": 1, "cut": 11}),
         ("h:tt:20x72x600", "1", {"cut": 11}),

@@ -131,6 +131,19 @@ static int current(void **context)
     return driver.context(context) || !*context ? TW_NO_CONTEXT : TW_OK;
 }
 
+/* The kernels that were loaded for the current context. */
+static int here(struct slot **slot)
+{
+    void *context;
+    int status;
+    if (!driver.launch)
+        return TW_NOT_LOADED;
+    if ((status = current(&context)))
+        return status;
+    *slot = slot_of(context);
+    return *slot ? TW_OK : TW_NOT_LOADED;
+}
+
 static int load(void)
 {
     struct slot *slot;
@@ -152,15 +165,9 @@ static int load(void)
 static int unload(void)
 {
     struct slot *slot;
-    void *context;
-    int status;
-    if (!driver.launch)
-        return TW_NOT_LOADED;
-    if ((status = current(&context)))
+    int status = here(&slot);
+    if (status)
         return status;
-    slot = slot_of(context);
-    if (!slot)
-        return TW_NOT_LOADED;
     __atomic_store_n(&slot->context, NULL, __ATOMIC_RELEASE);
     give_back(slot);
     return TW_OK;
@@ -222,9 +229,8 @@ static int run(const tw_problem *p, int layout, size_t count, const void *alpha,
                ptrdiff_t stride_a, const void *b, ptrdiff_t stride_b, const void *beta, void *c,
                ptrdiff_t stride_c, void *stream)
 {
-    const struct slot *slot;
+    struct slot *slot;
     tw_scalars read;
-    void *context;
     arguments g;
     ptrdiff_t unit = layout == TW_POINTERS ? (ptrdiff_t)sizeof(void *) : 0;
     int status = tw_read_scalars(p, alpha, beta, &read);
@@ -232,13 +238,8 @@ static int run(const tw_problem *p, int layout, size_t count, const void *alpha,
         return status;
     if (!a || !b || !c || count > PTRDIFF_MAX)
         return TW_BAD_ARGUMENT;
-    if (!driver.launch)
-        return TW_NOT_LOADED;
-    if ((status = current(&context)))
+    if ((status = here(&slot)))
         return status;
-    slot = slot_of(context);
-    if (!slot)
-        return TW_NOT_LOADED;
     memset(&g, 0, sizeof g);
     g.m = p->m;
     g.n = p->n;

@@ -1,8 +1,8 @@
-"""Operands that run across k, copied along k into the workspace by the launch that multiplies them, as
-``warpgroup/copies.cuh`` has it: which these are, where the copies lie, what they take, and what spaces say.
+"""An operand that runs across k, copied along k into the workspace by the launch that multiplies it, as
+``warpgroup/copies.cuh`` has it: where the copy lies, what it takes, and what spaces say.
 
-Which operands are copied is a number of two bits: 1 is B, 2 is A. Sizes are in elements of 4 bytes, places in
-bytes. Functions on configs work on numbers and on NumPy arrays.
+Which operand is copied is a number: 0 none, 1 B, 2 A. Sizes are in elements of 4 bytes, places in bytes.
+Functions on configs work on numbers and on NumPy arrays.
 """
 
 from __future__ import annotations
@@ -19,23 +19,25 @@ from tilewright.stencils.cuda.warpgroup.needs import LINE, THREADS
 from tilewright.targets.cuda.arguments import Pointer, Scalar, Struct, TensorMap
 
 OF_A, OF_B = 2, 1
-IN_FRONT = 128
-"""Bytes of the workspace that count pieces; they begin with 0, and all else comes behind them."""
-ACROSS, ALONG = 32, 64
-"""Elements of a piece, which a warp copies at once."""
+STRIP, PIECE = 32, 64
+"""Lines of a copy, and elements of these along k, that a warp copies at once."""
+FRONT = 128
+"""Bytes that the counters in front of a workspace are a multiple of: one of four bytes for each strip, and
+three."""
 MOST = 2**29
-"""Elements of copies: of squares, one of 23,170 rows."""
+"""Elements of a copy: of squares, one of 23,170 rows."""
 MEMORY = 2400
 """Bytes that device memory moves in a clock: 4.3 TB/s at some 1.8 GHz."""
 BEGUN = 6000
 """Clocks of clearing the counters and of waiting for the last piece."""
 
 
-class Copies(NamedTuple):
-    """Where the copies of A and of B begin in a workspace, -1 where there is none, and its bytes."""
+class Copy(NamedTuple):
+    """Where the copy begins in a workspace, and the bytes of that. What lies before it begins behind so many
+    bytes of counters in ``front``, which are 0 when the kernel begins."""
 
-    a: int
-    b: int
+    front: int
+    at: int
     size: int
 
 
@@ -50,8 +52,9 @@ def elements(rows: Any, columns: Any, k: int, copied: Any) -> Any:
     return (copied // OF_A * rows + copied % OF_A * columns) * length(k)
 
 
-def rules(fits: Callable[..., Any]) -> Iterator[Rule]:
-    """What spaces say of ``copied``; ``fits`` of the elements that are copied."""
+def rules(fits: Callable[..., Any], idle: Callable[..., Any]) -> Iterator[Rule]:
+    """What spaces say of ``copied`` and of ``behind``; ``fits`` of the elements that are copied, ``idle`` of
+    warps that can copy while others multiply."""
     yield Rule(
         "copied-overlap",
         "hard",
@@ -59,35 +62,42 @@ def rules(fits: Callable[..., Any]) -> Iterator[Rule]:
         lambda overlap, copied: (copied == 0) | (overlap == 0),
     )
     yield Rule("copied-room", "soft", "copies take 2^31 bytes at most", fits)
-
-
-def placed(p: Problem, copied: int, behind: int) -> Copies:
-    """Where copies lie, behind so many bytes of others."""
-    if not copied:
-        return Copies(-1, -1, behind)
-    of_a = int(elements(p.m, p.n, p.k, copied & OF_A)) * 4
-    of_b = int(elements(p.m, p.n, p.k, copied & OF_B)) * 4
-    return Copies(
-        behind if copied & OF_A else -1, behind + of_a if copied & OF_B else -1, behind + of_a + of_b
+    yield Rule(
+        "behind",
+        "hard",
+        "warps that turn, or leave their registers to more sums, copy nothing",
+        idle,
     )
 
 
-def map_of(p: Problem, operand: int, across: int, lines: int, at: int) -> TensorMap:
-    """The copy of an operand that lies at a place of the workspace, in boxes of so many lines along k."""
-    return mapped(p, operand, (p.k, across), length(p.k), lines, at)
+def lines(p: Problem, copied: int) -> int:
+    """Rows, or columns, of the operand that is copied."""
+    return {0: 0, OF_A: p.m, OF_B: p.n}[copied]
 
 
-def argument(p: Problem, found: Copies, operands: tuple[int, int]) -> Struct:
-    """``struct Copied`` of the product that a kernel makes, of operands by their numbers."""
-    places = {"lda": p.lda or 0, "ldb": p.ldb or 0, "at_a": max(0, found.a), "at_b": max(0, found.b)}
-    addresses = (Pointer(name, operand) for name, operand in zip("ab", operands, strict=True))
-    return Struct("Copied", (*addresses, *(Scalar(name, "q", value) for name, value in places.items())))
+def placed(p: Problem, copied: int, sums: int) -> Copy:
+    """What lies where, with so many bytes of sums between the counters and the copy."""
+    if not copied:
+        return Copy(0, sums, sums)
+    counters = 4 * (3 + -(-lines(p, copied) // STRIP))
+    front = -(-counters // FRONT) * FRONT
+    return Copy(front, front + sums, front + sums + 4 * lines(p, copied) * length(p.k))
+
+
+def map_of(p: Problem, operand: int, across: int, box: int, found: Copy) -> TensorMap:
+    """The copy of an operand with so many lines along k, in boxes of some of them."""
+    return mapped(p, operand, (p.k, across), length(p.k), box, found.at)
+
+
+def argument(operand: int, leading: int | None, found: Copy) -> Struct:
+    """``struct Copied``: the operand, by its number, and its copy."""
+    places = (Scalar("leading", "q", leading or 0), Scalar("at", "q", found.at))
+    return Struct("Copied", (Pointer("from", operand), *places))
 
 
 def blocks(p: Problem, copied: int) -> int:
     """Blocks whose warps have a piece each."""
-    along = -(-p.k // ALONG)
-    pieces = sum(-(-extent // ACROSS) * along for bit, extent in ((OF_A, p.m), (OF_B, p.n)) if copied & bit)
+    pieces = -(-lines(p, copied) // STRIP) * -(-p.k // PIECE)
     return -(-pieces // (THREADS // 32))
 
 

@@ -52,7 +52,7 @@ class CpuEvaluation:
             batch=self.batch,
             least=least,
             budget=budget,
-            target=0.01,
+            target=measure.TRIED,
             early_stop=early_stop,
         )
         return Outcome(verdict, timing)

@@ -505,7 +505,7 @@ class CudaEvaluation(EventEvaluation[Problem]):
                 batch=self.problem.batch,
                 least=3,
                 budget=BUDGETS[self.regime],
-                target=0.01,
+                target=measure.TRIED,
                 early_stop=limit,
             )
             if best is None or timing.median < best[0]:

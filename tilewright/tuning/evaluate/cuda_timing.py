@@ -97,7 +97,7 @@ class EventEvaluation(ABC, Generic[P]):
                 batch=self.problem.batch,
                 least=least,
                 budget=budget,
-                target=0.01,
+                target=timing.TRIED,
                 early_stop=early_stop,
             )
             return Outcome(verdict, timed, driver.clocks())

@@ -40,7 +40,7 @@ class CpuKernelEvaluation(KernelEvaluation):
             batch=self.passes,
             least=least,
             budget=budget,
-            target=0.01,
+            target=timing.TRIED,
             early_stop=early_stop,
         )
         return found, ""

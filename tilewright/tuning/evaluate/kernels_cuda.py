@@ -78,7 +78,7 @@ class CudaKernelEvaluation(KernelEvaluation):
             batch=self.problem.batch,
             least=least,
             budget=budget,
-            target=0.01,
+            target=timing.TRIED,
             early_stop=early_stop,
         )
         return found, driver.clocks()

@@ -3,21 +3,21 @@
 
 #include "lib/turned.cuh"
 
-// A whole warp, one of TURNERS: turns the boxes of B, and along a split k sets to zero in both operands what lies behind its end.
+// A whole warp, one of TURNERS: turns the boxes of B, and along a split k sets to zero what lies behind its end. (Of A those who
+// multiply do it in registers.)
 INLINE void turn_slices(TileScheduler &tile, Turn<STAGES> &turn, int number, int lane) {
     _Pragma("unroll 1") for (; tile.valid(); tile.next()) {
         _Pragma("unroll 1") for (int left = tile.k_left(); left > 0; left -= SLICE) {
             barrier_wait(come_barrier(turn.at), turn.parity);
             __syncwarp();  // lanes may leave the wait apart
-            const bool ends = AXIS == 2 && left < SLICE;
-            _Pragma("unroll 1") for (int i = number + (ends ? 0 : BOXES_M); i < BOXES_M + BOXES_N; i += TURNERS) {
-                unsigned char *const box = shared_memory + turn.at * STAGE + i * OF_BOX;
-                if (ends) {
+            _Pragma("unroll 1") for (int i = number; i < BOXES_N; i += TURNERS) {
+                unsigned char *const box = shared_memory + turn.at * STAGE + OF_A + i * OF_BOX;
+                if (AXIS == 2 && left < SLICE) {
                     _Pragma("unroll 1") for (int at = left * LINE + lane * 16; at < OF_BOX; at += 32 * 16)
                         *(uint4 *)(box + at) = make_uint4(0, 0, 0, 0);
                     __syncwarp();
                 }
-                if (i >= BOXES_M) turn_box<1>(box, lane);
+                turn_box<1>(box, lane);
             }
             // Tensor cores read it by the other proxy.
             async_fence();
@@ -41,7 +41,8 @@ INLINE void multiply_tiles(TileScheduler &tile, const TensorMap &map_c, Turn<STA
         _Pragma("unroll 1") for (int slice = 0; slice < slices; slice++) {
             barrier_wait(TURNED ? turned_barrier(turn.at) : come_barrier(turn.at), turn.parity);
             __syncwarp();  // lanes may leave the wait apart
-            multiply_pairs<TILE_N>(sum[0], sum[1], fragments, a + turn.at * STAGE, of_b + turn.at * (STAGE / 16), slice, warp, lane, leave);
+            multiply_pairs<TILE_N, AXIS == 2>(sum[0], sum[1], fragments, a + turn.at * STAGE, of_b + turn.at * (STAGE / 16), slice,
+                                              tile.k_left() - slice * SLICE, warp, lane, leave);
             turn.next();
         }
         wgmma_wait<0>();

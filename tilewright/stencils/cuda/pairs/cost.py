@@ -18,7 +18,7 @@ from tilewright.stencils.cuda.pairs.needs import SLICE, clusters, copied_element
 from tilewright.stencils.cuda.warpgroup.needs import LINE, cut_share, cut_tiles, cut_workers, stage_bytes
 
 Columns = Mapping[str, Any]
-SETTLED = {"overlap": 0, "band": 2048, "backwards": 1, "outs": 2}
+SETTLED = {"overlap": 0, "band": 2048, "backwards": 1, "outs": 2, "behind": 0}
 """What changes little, as with ``warpgroup``."""
 RATE = 425
 """Products of complex halves that an SM makes in a clock, of four real ones each: 0.83 of what tensor cores

@@ -48,6 +48,13 @@ struct Fragments {
         }
     }
 
+    // Sets what is behind the first `left` elements of the slice along k to zero.
+    INLINE void cut(int first, int left, int lane) {
+        UNROLL for (int i = 0; i < STEPS; i++)
+            UNROLL for (int j = 0; j < 4; j++)
+                if (8 * (first + i) + lane % 4 + j / 2 * 4 >= left) re[i][j] = im[i][j] = 0;
+    }
+
     // Behind the wait for products of these: the compiler does not know that they were read until then, and would put other
     // numbers into their registers.
     INLINE void settled() {
@@ -59,13 +66,15 @@ struct Fragments {
 constexpr int SETS = LINE / 32 / STEPS;  // sets of fragments of a slice
 
 // The products of a slice by 64 columns of the factor, added to the sums of re and of im unless it is the first one. One set of
-// fragments is loaded while products of the other one go on; `leave` is called when those of the slice before are done.
-template <int COLUMNS, class Leave>
+// fragments is loaded while products of the other one go on; `leave` is called when those of the slice before are done. With
+// CUTS what is behind the first `left` elements of the slice may be anything.
+template <int COLUMNS, bool CUTS, class Leave>
 INLINE void multiply_pairs(float *re, float *im, Fragments (&fragments)[2], const unsigned char *from, unsigned long long other,
-                           int slice, int warp, int lane, const Leave &leave) {
+                           int slice, int left, int warp, int lane, const Leave &leave) {
     UNROLL for (int set = 0; set < SETS; set++) {
         Fragments &some = fragments[set % 2];
         some.load(from, set * STEPS, warp, lane);
+        if (CUTS && left < SLICE) some.cut(set * STEPS, left, lane);
         wgmma_fence();
         UNROLL for (int i = 0; i < STEPS; i++) {
             const int step = set * STEPS + i;

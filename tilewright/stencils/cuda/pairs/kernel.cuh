@@ -20,13 +20,13 @@
 // Where the operand that runs along k is the second one, or both do, the host may ask for the product of the transposes and
 // EXCHANGE operands, rows and columns: this kernel then stores the transpose of what it calls C. Where neither does, A is turned
 // in shared memory, or
-// COPIED before by all warps to where it does.
+// COPIED to where it does.
 //
 // Requires: stored columns at multiples of 16 bytes, and a k of at least 1. Fewer than 2^31 tiles.
 //
 // The parts: fragments.cuh, results.cuh, multiply.cuh, and of warpgroup layout.cuh (shared memory), tiles.cuh (their order),
-// loads.cuh, copies.cuh (operands
-// that are copied), cuts.cuh (sums that meet), turn.cuh.
+// loads.cuh, copies.cuh (an
+// operand that is copied), cuts.cuh (sums that meet), turn.cuh.
 
 // ---- the problem --------------------------------------------------------------------------------
 #ifndef TYPE_BITS
@@ -48,7 +48,10 @@
 #define TILE_N 128  // columns of a tile of C, 64 of them in each group
 #endif
 #ifndef COPIED
-#define COPIED 0  // whether an A that runs across k is copied along k before anything is multiplied, and not turned in shared memory
+#define COPIED 0  // whether an A that runs across k is copied along k by the same launch, and not turned in shared memory
+#endif
+#ifndef BEHIND
+#define BEHIND 0  // whether what the first tiles do not need is copied while these are multiplied
 #endif
 #ifndef STEPS
 #define STEPS 2  // products along k, of eight elements, whose fragments come at once
@@ -87,7 +90,7 @@
 #include "lib/sizes.cuh"
 #include "lib/wgmma.cuh"
 
-// Whether columns of what comes run along k, and which operands are copied so that they do.
+// Whether columns of what comes run along k, and which operand is copied so that they do.
 constexpr bool A_ALONG = TRANS_A || COPIED, B_ALONG = !TRANS_B;
 constexpr bool COPY_A = COPIED, COPY_B = false;
 // What tensor cores call rows of a tile, of which each group has half, are columns; and their columns rows.
@@ -102,6 +105,7 @@ static_assert(STEPS == 1 || STEPS == 2, "steps: two sets of fragments are a slic
 static_assert(TILE_M <= 128 || STEPS == 1, "steps-sums: fragments take registers of sums");
 static_assert(A_ALONG || TILE_M <= 128, "turned-sums: warps that turn take registers of sums");
 static_assert(!COPIED || !TRANS_A, "copied-across: what runs along k comes as it lies");
+static_assert(!BEHIND || (COPIED && TILE_M <= 128), "behind: warps that turn, or leave their registers to more sums, copy nothing");
 static_assert(!COPIED || !OVERLAP, "copied-overlap: counters of copies are cleared between two kernels");
 static_assert(CLUSTER_M * CLUSTER_N <= 2, "cluster: two blocks share one operand");
 static_assert(STAGES >= 2, "ring: one slice comes while another one is multiplied");
@@ -111,10 +115,10 @@ extern __shared__ __align__(1024) unsigned char shared_memory[];
 
 #include "warpgroup/layout.cuh"
 #include "warpgroup/tiles.cuh"
-#include "warpgroup/loads.cuh"
-#include "warpgroup/copies.cuh"
-#include "warpgroup/cuts.cuh"
 #include "warpgroup/turn.cuh"
+#include "warpgroup/copies.cuh"
+#include "warpgroup/loads.cuh"
+#include "warpgroup/cuts.cuh"
 #include "pairs/fragments.cuh"
 #include "pairs/results.cuh"
 #include "pairs/multiply.cuh"
@@ -147,13 +151,12 @@ pairs(const __grid_constant__ Product g, const __grid_constant__ TensorMap map_a
     if (CLUSTER > 1) cluster_sync(); else __syncthreads();  // all threads know the barriers
     // Who comes next may make ready, too. What kernels before this one wrote is there behind the wait.
     if (OVERLAP) asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
-    copy_operands(g, copied, cut, lane);
-    // With registers that are given away afterwards.
-    if (warp == 4 * GROUPS) operands_copied(g, copied, cut, lane == 0);
+    copy_ahead(g, copied, cut, warp == 4 * GROUPS, lane);
     if (warp >= 4 * GROUPS) {
         registers_given<FEW>();
-        if (warp == 4 * GROUPS) come(g, cut, map_a, map_b, lane == 0);
+        if (warp == 4 * GROUPS) come(g, cut, copied, map_a, map_b, lane);
         else if (TURNED) turn_slices(g, cut, warp - 4 * GROUPS - 1, lane);
+        else copy_behind(g, copied, cut, lane);
     } else {
         registers_taken<MANY>();
         multiply_tiles(g, cut, map_c, warp, lane);

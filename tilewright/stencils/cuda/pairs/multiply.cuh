@@ -20,7 +20,7 @@ INLINE void multiply_tiles(const Product &g, const Cut &cut, const TensorMap &ma
     const unsigned char *const a = shared_memory, *const b = shared_memory + OF_A + (PING_PONG ? 0 : group * GROUP_ROWS * LINE);
     const unsigned long long of_a = slice_operand<true>(a);
     Results results(g, map_c, group, threadIdx.x % 128);
-    Meeting meeting(cut, group, threadIdx.x % 128);
+    Meeting meeting(g, cut, group, threadIdx.x % 128);
     Turn<STAGES> turn;
     if (PING_PONG && group == 1) pass(FIRST_TURN, 256);
     bool own = !PING_PONG || group == 1;
@@ -39,8 +39,8 @@ INLINE void multiply_tiles(const Product &g, const Cut &cut, const TensorMap &ma
         _Pragma("unroll 1") for (int slice = 0; slice < slices; slice++) {
             barrier_wait(TURNED ? turned_barrier(turn.at) : come_barrier(turn.at), turn.parity);
             __syncwarp();  // lanes may leave the wait apart
-            multiply_pairs<TILE_M>(sum[0], sum[1], fragments, b + turn.at * STAGE, of_a + turn.at * (STAGE / 16), slice, warp, lane,
-                                   [&] { read(turn.before(), lane); });
+            multiply_pairs<TILE_M, false>(sum[0], sum[1], fragments, b + turn.at * STAGE, of_a + turn.at * (STAGE / 16), slice, SLICE,
+                                          warp, lane, [&] { read(turn.before(), lane); });
             turn.next();
         }
         if (PING_PONG) pass(FIRST_TURN + (group ^ 1), 256);

@@ -55,14 +55,9 @@ def turned(p: Problem, exchange: Any) -> Any:
     return np.where(np.asarray(exchange) > 0, int(p.transposed_b), int(not p.transposed_a))
 
 
-def copied_bits(copied: Any) -> Any:
-    """What is copied, as ``copies`` counts it: of the product that is made, what lies in shared memory."""
-    return copied * copies.OF_A
-
-
 def copied_elements(p: Problem, exchange: Any, copied: Any) -> Any:
     """Elements that are copied along k."""
-    return copies.elements(p.m + exchange * (p.n - p.m), 0, p.k, copied_bits(copied))
+    return copies.elements(p.m + exchange * (p.n - p.m), 0, p.k, copied * copies.OF_A)
 
 
 def group_columns(tile_n: Any, ping_pong: Any) -> Any:

@@ -37,6 +37,7 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("tile_n", TILE_N),
         Param("ping_pong", (0, 1)),
         Param("copied", (0, 1), absent=0),
+        Param("behind", (0, 1), absent=0),
         Param("steps", (1, 2)),
         Param("cluster_m", (1, 2)),
         Param("cluster_n", (1, 2)),
@@ -82,7 +83,10 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         lambda exchange, copied: (copied == 0) | (turned(p, exchange) > 0),
     )
     yield limits.shared_per_block(device, shared_bytes, "the ring and places of C fit")
-    yield from copies.rules(lambda exchange, copied: copied_elements(p, exchange, copied) <= copies.MOST)
+    yield from copies.rules(
+        lambda exchange, copied: copied_elements(p, exchange, copied) <= copies.MOST,
+        lambda copied, behind, tile_m: (behind == 0) | ((copied == 1) & (tile_m <= 128)),
+    )
     least = min(int(turned(p, 0)), int(turned(p, 1)))
     yield Rule(
         "exchange-turned",

@@ -10,8 +10,9 @@ of the imaginary ones. Neither is written apart, nor twice. What surrounds the p
              operand has to run along k, or is turned in shared memory
     tile_m, tile_n   of C, or of its transpose
     ping_pong  whether each of two warp groups multiplies tiles of its own, else half of the columns of each
-    copied   whether a first operand that runs across k is copied along k before anything is multiplied, into
-             the workspace, and is not turned in shared memory
+    copied   whether a first operand that runs across k is copied along k into the workspace, by the same
+             launch, and is not turned in shared memory
+    behind   whether what the first tiles do not need is copied while these are multiplied
     steps    products along k whose fragments come at once, while those before them are multiplied
     cluster_m, cluster_n   blocks that share what comes of the second operand, of the first
     stages   slices of 32 along k in shared memory
@@ -36,7 +37,7 @@ from tilewright.stencils.cuda.accepting import no_warp_groups, other_type, unser
 from tilewright.stencils.cuda.common import of_configs
 from tilewright.stencils.cuda.large import LargeStencil, mapped, misplaced, product, unfit
 from tilewright.stencils.cuda.pairs.cost import best, clocks
-from tilewright.stencils.cuda.pairs.needs import SLICE, asked_of, copied_bits, room_for_sums, shared_bytes
+from tilewright.stencils.cuda.pairs.needs import SLICE, asked_of, room_for_sums, shared_bytes
 from tilewright.stencils.cuda.pairs.space import params, rules
 from tilewright.stencils.cuda.source import ARGUED, asked, chosen, written
 from tilewright.stencils.cuda.warpgroup.needs import BLOCK, THREADS, cut_of, tiles
@@ -93,20 +94,20 @@ class PairsStencil(LargeStencil):
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         p, c = problem, _whole(config)
-        made, found = asked_of(p, c["exchange"]), _copies(p, c)
+        made, found = asked_of(p, c["exchange"]), _copy(p, c)
         lines_a = c["tile_m"] // c["cluster_n"] if made.transposed_a or c["copied"] else SLICE
         lines_b = SLICE if made.transposed_b else c["tile_n"] // c["cluster_m"]
         of_a, of_b = (B, A) if c["exchange"] else (A, B)
         a, b, _ = made.stored
         return (
             product(made, p.ldc, c["band"] // (c["tile_n"] * c["cluster_n"]), clipped=0),
-            copies.map_of(p, of_a, made.m, lines_a, found.a)
+            copies.map_of(p, of_a, made.m, lines_a, found)
             if c["copied"]
             else mapped(p, of_a, a, made.lda, lines_a),
             mapped(p, of_b, b, made.ldb, lines_b),
             mapped(p, C, p.stored[C], p.ldc, SLICE if c["exchange"] else BLOCK),
             *([_cut(p, c)] if c["cut"] or c["copied"] else []),
-            *([copies.argument(made, found, (of_a, of_b))] if c["copied"] else []),
+            *([copies.argument(of_a, made.lda, found)] if c["copied"] else []),
         )
 
     def launch(self, problem: Problem, config: Config) -> Launch:
@@ -115,7 +116,7 @@ class PairsStencil(LargeStencil):
         made = asked_of(p, c["exchange"])
         needed = int(tiles(made, c["tile_m"], c["tile_n"], c["cluster_m"], c["cluster_n"]))
         # Blocks without a tile copy, too.
-        needed = max(needed, copies.blocks(made, copied_bits(c["copied"])) // cluster)
+        needed = max(needed, copies.blocks(made, c["copied"] * copies.OF_A) // cluster)
         return Launch(
             # Tiles that are cut may be fewer than those who share them.
             grid=(max(min(c["blocks"] // cluster, needed), cut_of(made, c).workers), cluster, 1),
@@ -128,18 +129,18 @@ class PairsStencil(LargeStencil):
 
 def _whole(config: Config) -> Config:
     """A config that may have been recorded before operands were copied."""
-    return Config({"copied": 0, **config})
+    return Config({"copied": 0, "behind": 0, **config})
 
 
 def _cut(p: Problem, c: Config) -> Struct:
     """Which tiles are cut, and the workspace where their sums meet and copies lie."""
-    zeros = copies.IN_FRONT if c["copied"] else 0
+    copy = _copy(p, c)
     found = cut_of(asked_of(p, c["exchange"]), c)
-    return cuts.argument(found, Workspace("workspace", _copies(p, c).size, zeros))
+    return cuts.argument(found, Workspace("workspace", copy.size, copy.front))
 
 
-def _copies(p: Problem, c: Config) -> copies.Copies:
-    """Where a copy lies: behind what counts its pieces, and behind sums of tiles that are cut."""
+def _copy(p: Problem, c: Config) -> copies.Copy:
+    """Where a copy lies, behind sums of tiles that are cut."""
     made = asked_of(p, c["exchange"])
     sums = room_for_sums(c, cut_of(made, c).workers) if c["cut"] else 0
-    return copies.placed(made, copied_bits(c["copied"]), sums + (copies.IN_FRONT if c["copied"] else 0))
+    return copies.placed(made, c["copied"] * copies.OF_A, sums)

@@ -16,8 +16,9 @@ from typing import Any
 
 from tilewright.model import Config, Device, SegmentedProblem
 from tilewright.space import Space
+from tilewright.stencils.cuda.accesses import WGMMA
 from tilewright.stencils.cuda.common import WIDEST
-from tilewright.stencils.cuda.segments.needs import WGMMA, aligned
+from tilewright.stencils.cuda.segments.needs import aligned
 
 STAGES = (8, 6, 4, 3, 2)
 """Stages of a ring, the deepest first."""

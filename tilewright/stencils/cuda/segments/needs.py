@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.model import SegmentedProblem
+from tilewright.stencils.cuda.accesses import WGMMA
 from tilewright.stencils.cuda.common import WIDEST
 
 UNITS: dict[str, tuple[int, tuple[int, int, int]]] = {
@@ -22,7 +23,6 @@ UNITS: dict[str, tuple[int, tuple[int, int, int]]] = {
     "fma": (8, (1, 1, 1)),
 }
 """What multiplies, by name: the number that the kernel has for it; m, n and k of one product of a warp."""
-WGMMA = "64x8x16"
 HALF_UNITS = ("16x8x16", WGMMA)
 DOUBLE_UNITS = ("16x8x4", "16x8x8", "8x8x4")
 PLAIN_UNITS = ("fma",)

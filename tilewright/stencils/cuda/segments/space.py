@@ -12,11 +12,11 @@ import numpy as np
 
 from tilewright.model import Device, SegmentedProblem
 from tilewright.space import Param, Rule
-from tilewright.stencils.cuda import limits
+from tilewright.stencils.cuda import accesses, limits
+from tilewright.stencils.cuda.accesses import WGMMA
 from tilewright.stencils.cuda.common import WIDEST
 from tilewright.stencils.cuda.segments.needs import (
     UNITS,
-    WGMMA,
     aligned,
     deep,
     registers,
@@ -102,97 +102,23 @@ def _of_the_product(p: SegmentedProblem, device: Device) -> Iterator[Rule]:
 
 def _of_warp_groups(p: SegmentedProblem, device: Device) -> Iterator[Rule]:
     """What warp groups need, beside what the others do."""
-    size = p.dtype.itemsize
-
-    def columns(n: Any) -> Any:
-        return (n % 16 == 0) & (n <= 256) & ((n <= 128) | (n % 64 == 0))
-
-    yield Rule(
-        "wgmma-device",
-        "hard",
-        "the device has products of warp groups (9.0 alone)",
-        lambda tc: np.not_equal(tc, WGMMA) | ("wgmma" in device.supports),
-    )
-    yield Rule(
-        "wgmma-group",
-        "hard",
-        "four warps multiply together, one below the other",
-        lambda tc, warps_m: np.not_equal(tc, WGMMA) | (warps_m % 4 == 0),
-    )
-    yield Rule(
-        "wgmma-columns",
-        "hard",
-        "warp groups multiply 16 to 128 columns in sixteens, 192, or 256",
-        lambda tc, blk_n, warps_n: np.not_equal(tc, WGMMA) | columns(blk_n // warps_n),
-    )
-    yield Rule(
-        "wgmma-step",
-        "hard",
-        "tensor cores read B in rows of 128 bytes along k",
-        lambda tc, blk_k: np.not_equal(tc, WGMMA) | ((not p.transposed_b) & (blk_k * size == 128)),
-    )
-    yield Rule(
-        "wgmma-words",
-        "hard",
-        "B uses the 128-byte swizzle, which permutes vectors of 16 bytes",
-        lambda tc, vec: np.not_equal(tc, WGMMA) | (vec * size == WIDEST),
-    )
-    yield Rule(
-        "wgmma-stages",
-        "hard",
-        "one k-tile is multiplied, the next has arrived, others are on their way",
-        lambda tc, stages: np.not_equal(tc, WGMMA) | (stages >= 3),
+    yield from accesses.warp_groups(
+        p,
+        device,
+        lambda tc, blk_n, warps_n: np.not_equal(tc, WGMMA) | accesses.whole_columns(blk_n // warps_n),
+        words="B uses the 128-byte swizzle, which permutes vectors of 16 bytes",
+        stages="one k-tile is multiplied, the next has arrived, others are on their way",
     )
 
 
 def _of_the_accesses(p: SegmentedProblem) -> Iterator[Rule]:
     """How wide an access may be, and which are worth it."""
     size = p.dtype.itemsize
-    unit_a, unit_b, unit_c = aligned(p)
-    unit = min(unit_a, unit_b)
-    yield Rule("access-width", "hard", "one access moves 16 bytes at most", lambda vec: vec * size <= WIDEST)
-    yield Rule(
-        "access-width-c", "hard", "one access moves 16 bytes at most", lambda vec_c: vec_c * size <= WIDEST
-    )
-    yield Rule(
-        "copy-width",
-        "hard",
-        "copies to shared memory move 4 bytes or more",
-        lambda stages, vec: (stages == 1) | (vec * size >= 4),
-    )
-    yield Rule(
-        "aligned",
-        "hard",
-        "addresses, leading dimensions and strides of A and B are whole reads, wherever a group begins",
-        lambda vec: unit % (vec * size) == 0,
-    )
-    yield Rule(
-        "aligned-c",
-        "hard",
-        "addresses, leading dimensions and strides of C are whole accesses, wherever a group begins",
-        lambda vec_c: unit_c % (vec_c * size) == 0,
-    )
-    yield Rule(
-        "wide", "soft", "the widest read that is aligned is the fastest", lambda vec: 2 * vec * size > unit
-    )
-    yield Rule(
-        "wide-c",
-        "soft",
-        "the widest access that is aligned is the fastest",
-        lambda vec_c: 2 * vec_c * size > unit_c,
-    )
-    yield Rule(
-        "stripe-a",
-        "hard",
-        "stored columns of an operand tile are whole reads",
-        (lambda vec, blk_k: blk_k % vec == 0) if p.transposed_a else (lambda vec, blk_m: blk_m % vec == 0),
-    )
-    yield Rule(
-        "stripe-b",
-        "hard",
-        "stored columns of an operand tile are whole reads",
-        (lambda vec, blk_n: blk_n % vec == 0) if p.transposed_b else (lambda vec, blk_k: blk_k % vec == 0),
-    )
+    yield accesses.access_width(size)
+    yield accesses.access_width_c(size)
+    yield accesses.copy_width(size)
+    yield from accesses.whole(size, aligned(p), ", wherever a group begins")
+    yield from accesses.stripes(p, "an operand tile")
 
 
 def _of_the_block(p: SegmentedProblem, device: Device) -> Iterator[Rule]:

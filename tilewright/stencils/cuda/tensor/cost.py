@@ -16,8 +16,9 @@ import numpy as np
 
 from tilewright.model import Config, Device, Problem
 from tilewright.space import HARDWARE, KINDS, Space
+from tilewright.stencils.cuda.accesses import WGMMA
 from tilewright.stencils.cuda.common import WIDEST, cheapest, fitted, units
-from tilewright.stencils.cuda.tensor.needs import MARGIN, MARGIN_AHEAD, WGMMA, registers
+from tilewright.stencils.cuda.tensor.needs import MARGIN, MARGIN_AHEAD, registers
 from tilewright.stencils.cuda.tensor.space import reading
 
 Columns = dict[str, Any]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.model import Problem
+from tilewright.stencils.cuda.accesses import WGMMA
 from tilewright.stencils.cuda.common import units
 
 SHAPES: dict[str, tuple[int, int, int]] = {
@@ -24,7 +25,6 @@ SHAPES: dict[str, tuple[int, int, int]] = {
 }
 """Products of tensor cores by name, in the order in which the kernel counts them; m of one warp."""
 WMMA = ("16x16x16", "32x8x16", "8x32x16")
-WGMMA = "64x8x16"
 HALF_SHAPES = ("16x8x16", *WMMA, WGMMA)
 DOUBLE_SHAPES = ("16x8x4", "16x8x8", "16x8x16", "8x8x4")
 SPLITS = ("registers", "shared")

@@ -12,14 +12,14 @@ import numpy as np
 
 from tilewright.model import Device, Problem
 from tilewright.space import Param, Rule
-from tilewright.stencils.cuda import limits
+from tilewright.stencils.cuda import accesses, limits
+from tilewright.stencils.cuda.accesses import WGMMA
 from tilewright.stencils.cuda.common import WIDEST, units
 from tilewright.stencils.cuda.tensor.needs import (
     DOUBLE_SHAPES,
     HALF_SHAPES,
     PER_SM,
     SPLITS,
-    WGMMA,
     extent_of,
     is_wmma,
     one_of,
@@ -111,18 +111,8 @@ def _of_the_product(p: Problem, device: Device) -> Iterator[Rule]:
         "only fragments of mma are loaded ahead by choice",
         lambda tc, ahead: (ahead == 0) | np.logical_not(is_wmma(tc) | (tc == WGMMA)),
     )
-    yield Rule(
-        "access-width",
-        "hard",
-        "one access moves 16 bytes at most",
-        lambda vec: vec * size <= WIDEST,
-    )
-    yield Rule(
-        "copy-width",
-        "hard",
-        "copies to shared memory move 4 bytes or more",
-        lambda stages, vec: (stages == 1) | (vec * size >= 4),
-    )
+    yield accesses.access_width(size)
+    yield accesses.copy_width(size)
     yield Rule(
         "early-read",
         "hard",
@@ -141,54 +131,20 @@ def _of_the_product(p: Problem, device: Device) -> Iterator[Rule]:
         "copies to shared memory move 4 bytes or more",
         lambda early_c, vec_c: (early_c == 0) | (vec_c * size >= 4),
     )
-    yield Rule(
-        "access-width-c",
-        "hard",
-        "one access moves 16 bytes at most",
-        lambda vec_c: vec_c * size <= WIDEST,
-    )
+    yield accesses.access_width_c(size)
 
 
 def _of_warp_groups(p: Problem, device: Device) -> Iterator[Rule]:
     """What warp groups need, beside what the others do."""
-    size = p.dtype.itemsize
-    yield Rule(
-        "wgmma-device",
-        "hard",
-        "the device has products of warp groups (9.0 alone)",
-        lambda tc: (tc != WGMMA) | ("wgmma" in device.supports),
-    )
-    yield Rule(
-        "wgmma-group",
-        "hard",
-        "four warps multiply together, one below the other",
-        lambda tc, warps_m: (tc != WGMMA) | (warps_m % 4 == 0),
-    )
-    yield Rule(
-        "wgmma-columns",
-        "hard",
-        "warp groups multiply 16 to 128 columns in sixteens, 192, or 256",
+    yield from accesses.warp_groups(
+        p,
+        device,
         lambda tc, blk_n, dim_x, dim_y, group, warps_m: (
-            (tc != WGMMA) | _columns(blk_n // np.maximum(dim_x * dim_y // 32 // group // warps_m, 1))
+            (tc != WGMMA)
+            | accesses.whole_columns(blk_n // np.maximum(dim_x * dim_y // 32 // group // warps_m, 1))
         ),
-    )
-    yield Rule(
-        "wgmma-step",
-        "hard",
-        "tensor cores read B in rows of 128 bytes along k",
-        lambda tc, blk_k: (tc != WGMMA) | ((not p.transposed_b) & (blk_k * size == 128)),
-    )
-    yield Rule(
-        "wgmma-words",
-        "hard",
-        "in rows of B, words of 16 bytes change places",
-        lambda tc, vec: (tc != WGMMA) | (vec * size == WIDEST),
-    )
-    yield Rule(
-        "wgmma-stages",
-        "hard",
-        "one step is multiplied, the next is there, others come",
-        lambda tc, stages: (tc != WGMMA) | (stages >= 3),
+        words="in rows of B, words of 16 bytes change places",
+        stages="one step is multiplied, the next is there, others come",
     )
     yield Rule(
         "wgmma-pairs",
@@ -198,57 +154,17 @@ def _of_warp_groups(p: Problem, device: Device) -> Iterator[Rule]:
     )
 
 
-def _columns(n: Any) -> Any:
-    return (n % 16 == 0) & (n <= 256) & ((n <= 128) | (n % 64 == 0))
-
-
 def _of_the_reads(p: Problem) -> Iterator[Rule]:
     """How wide an access may be, and which are worth it."""
     size = p.dtype.itemsize
-    unit_a, unit_b, unit_c = units(p)
-    unit = min(unit_a, unit_b)
-    yield Rule(
-        "aligned",
-        "hard",
-        "addresses, leading dimensions and strides of A and B are whole reads",
-        lambda vec: unit % (vec * size) == 0,
-    )
-    yield Rule(
-        "aligned-c",
-        "hard",
-        "addresses, leading dimensions and strides of C are whole accesses",
-        lambda vec_c: unit_c % (vec_c * size) == 0,
-    )
-    yield Rule(
-        "wide",
-        "soft",
-        "the widest read that is aligned is the fastest",
-        lambda vec: 2 * vec * size > unit,
-    )
-    yield Rule(
-        "wide-c",
-        "soft",
-        "the widest access that is aligned is the fastest",
-        lambda vec_c: 2 * vec_c * size > unit_c,
-    )
+    yield from accesses.whole(size, units(p))
     yield Rule(
         "step-whole",
         "hard",
         "a step is made of whole products",
         lambda tc, split, blk_k: blk_k % step_of(p, tc, split) == 0,
     )
-    yield Rule(
-        "stripe-a",
-        "hard",
-        "stored columns of a stripe are whole reads",
-        (lambda vec, blk_k: blk_k % vec == 0) if p.transposed_a else (lambda vec, blk_m: blk_m % vec == 0),
-    )
-    yield Rule(
-        "stripe-b",
-        "hard",
-        "stored columns of a stripe are whole reads",
-        (lambda vec, blk_n: blk_n % vec == 0) if p.transposed_b else (lambda vec, blk_k: blk_k % vec == 0),
-    )
+    yield from accesses.stripes(p, "a stripe")
     yield Rule(
         "wmma-aligned-a",
         "hard",

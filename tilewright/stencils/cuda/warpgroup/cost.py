@@ -31,7 +31,7 @@ from tilewright.stencils.cuda.warpgroup.needs import (
 )
 
 Columns = Mapping[str, Any]
-SETTLED = {"band": 2048, "backwards": 1}
+SETTLED = {"band": 2048, "backwards": 1, "behind": 0}
 """What was best or level with the best for all tiles."""
 SHALLOW, NARROW_BAND = 128, 1024
 """k up to which little more than C is moved, and the band that is then faster: by 4 to 7 in a hundred for
@@ -187,13 +187,14 @@ def _of_slice(p: Problem, columns: Columns, count: Any, active: Any) -> Any:
     cached = CACHED if is_small(p) else SHARED
     longest = np.maximum(np.maximum(products, moved), brought * active / columns["blocks"] / cached)
     longest = np.maximum(longest, LATENCY / (columns["stages"] - 1))
-    for across, ld, inside, tile in (
-        (not p.transposed_a, p.lda, p.m, tile_m),
-        (p.transposed_b, p.ldb, p.n, tile_n),
+    for across, ld, inside, tile, which in (
+        (not p.transposed_a, p.lda, p.m, tile_m, copies.OF_A),
+        (p.transposed_b, p.ldb, p.n, tile_n, copies.OF_B),
     ):
         if across:
             rate = CROSSED_ASKEW if (ld or 0) * p.dtype.itemsize % SECTOR else CROSSED
-            crossed = np.where(inside < tile, -(-inside // BLOCK) * slice_of(p) * active / rate, 0)
+            crosses = (inside < tile) & (columns["copied"] & which == 0)
+            crossed = np.where(crosses, -(-inside // BLOCK) * slice_of(p) * active / rate, 0)
             longest = np.maximum(longest, crossed)
     # Of tiles that are alike those whose blocks share B were faster.
     weighed = LINE * (tile_m / columns["cluster_n"] + 1.05 * tile_n / columns["cluster_m"]) / WEIGHED

@@ -2,12 +2,12 @@
 // (tiles.cuh) do so while they store. The order is always the same, and so is the result.
 //
 // A place holds the accumulators of a group as its threads have them, 16 bytes of all threads after each other; a flag says that
-// they are there. IN_FRONT of them the workspace may have something else (copies.cuh).
+// they are there. In front of them the workspace may have
+// counters (copies.cuh).
 #pragma once
 
 #include "lib/global.cuh"
 
-constexpr int SUMS = STACKS * WIDTH / 2;       // of a thread
 constexpr int PARTS = PING_PONG ? 1 : GROUPS;  // of a block's place
 constexpr int FLAGS = 128;                     // bytes that flags are a multiple of
 // Accumulators whose parts are on their way at once, and of how many blocks, as registers allow.
@@ -17,20 +17,22 @@ constexpr int GATHERED = SUMS <= 128 ? SLICE / 2 : COMPLEX ? 4 : 8, AT_ONCE = SU
 constexpr bool TEAMS = SUMS <= 128;
 
 struct Meeting {
+    const Product &g;
     const Cut &cut;
     const int group, thread;
     Partners<TEAMS> partners;  // of the tile that was waited for last
 
-    INLINE Meeting(const Cut &given, int number, int own) : cut(given), group(number), thread(own) {}
+    INLINE Meeting(const Product &product, const Cut &given, int number, int own)
+        : g(product), cut(given), group(number), thread(own) {}
 
     INLINE int place(int worker) const {
         const int block = worker * CLUSTER + (CLUSTER > 1 ? blockIdx.y : 0);
         return block * PARTS + (PING_PONG ? 0 : group);
     }
-    INLINE unsigned long long *flag(int worker) const { return (unsigned long long *)(cut.workspace + IN_FRONT) + place(worker); }
+    INLINE unsigned long long *flag(int worker) const { return (unsigned long long *)(cut.workspace + in_front(g)) + place(worker); }
     INLINE uint4 *sums(int worker) const {
         const int flags = ceiling(cut.workers * CLUSTER * PARTS * 8, FLAGS) * FLAGS;
-        return (uint4 *)(cut.workspace + IN_FRONT + flags) + (long long)place(worker) * (SUMS / 4 * 128) + thread;
+        return (uint4 *)(cut.workspace + in_front(g) + flags) + (long long)place(worker) * (SUMS / 4 * 128) + thread;
     }
 
     // For whoever adds it, with the sums of others that were waited for.

@@ -19,11 +19,11 @@
 // along k, so that all blocks end together: their sums meet in device memory, and one block adds them in a fixed order.
 //
 // Tensor cores multiply tf32 along k alone: of float32, what runs across it is turned in shared memory, by warps of the group that
-// loads, comes into registers (LANES), or is COPIED before by all warps to where it runs along k.
+// loads, comes into registers (LANES), or is COPIED to where it runs along k.
 //
 // Requires: stored columns at multiples of 16 bytes, and a k of at least 1. Fewer than 2^31 tiles.
 //
-// The parts: layout.cuh (shared memory), tiles.cuh (their order), loads.cuh, copies.cuh (operands that are
+// The parts: layout.cuh (shared memory), tiles.cuh (their order), loads.cuh, copies.cuh (an operand that is
 // copied), cuts.cuh (sums that meet), turn.cuh,
 // lanes.cuh, results.cuh, multiply.cuh.
 
@@ -65,7 +65,10 @@
 #define LANES 0  // which operand of float32 that runs across k comes into registers, and is not turned: 1 B, 2 A
 #endif
 #ifndef COPIED
-#define COPIED 0  // which operands of float32 that run across k are copied along k before anything is multiplied: bits, 1 B, 2 A
+#define COPIED 0  // which operand of float32 that runs across k is copied along k by the same launch, and not turned: 1 B, 2 A
+#endif
+#ifndef BEHIND
+#define BEHIND 0  // whether what the first tiles do not need is copied while these are multiplied
 #endif
 #ifndef CUT
 #define CUT 0  // whether tiles are cut along k: the host says which, and who has how much of them
@@ -80,14 +83,16 @@
 #include "lib/sizes.cuh"
 #include "lib/wgmma.cuh"
 
-// Which operands are copied, and whether columns of what comes run along k.
-constexpr bool COPY_A = COPIED & 2, COPY_B = COPIED & 1, A_ALONG = TRANS_A || COPY_A, B_ALONG = !TRANS_B || COPY_B;
+// Which operand is copied, and whether columns of what comes run along k.
+constexpr bool COPY_A = COPIED == 2, COPY_B = COPIED == 1, A_ALONG = TRANS_A || COPY_A, B_ALONG = !TRANS_B || COPY_B;
 // What tensor cores call rows of a tile, of which each group has half, and their columns.
 constexpr bool BY_A = LANES == 2;
 constexpr int ROWS = BY_A ? TILE_M : TILE_N, WIDTH = BY_A ? TILE_N : TILE_M, GROUP_ROWS = PING_PONG ? ROWS : ROWS / 2;
 // Slices whose products go on while those of the next one are asked for: a group that multiplies alone never waits for all, but
 // where they read fragments in registers, which those of the next slice take.
 constexpr int FLIGHT = PING_PONG && !LANES;
+// Whether warps that do not load have nothing to do, and registers for it.
+constexpr bool IDLE = (A_ALONG || LANES == 2) && (B_ALONG || LANES == 1) && WIDTH * GROUP_ROWS <= 128 * 128;
 
 static_assert((TYPE_BITS == 16 || TYPE_BITS == 32) && !COMPLEX, "type: real numbers of 16 bits, or float32 as tf32");
 static_assert(WIDTH % 64 == 0 && WIDTH <= 256, "width: the widest product of a warp group has 256 columns");
@@ -97,9 +102,9 @@ static_assert(CLUSTER_M * CLUSTER_N <= 2, "cluster: two blocks share one operand
 static_assert(TILE_M % (64 * CLUSTER_N) == 0 && TILE_N % (64 * CLUSTER_M) == 0, "halves: each block brings whole boxes");
 static_assert(!LANES || (TYPE_BITS == 32 && (BY_A ? !TRANS_A : TRANS_B)), "lanes: fragments are of float32 that runs across k");
 static_assert(!LANES || WIDTH * GROUP_ROWS <= 128 * 128, "lanes-sums: fragments take registers of sums");
-static_assert(!COPIED || (TYPE_BITS == 32 && !(COPY_A && TRANS_A) && !(COPY_B && !TRANS_B)),
-              "copied: copies are of float32 that runs across k");
-static_assert((LANES & COPIED) == 0, "copied-lanes: what comes into registers is not copied");
+static_assert(!COPIED || (TYPE_BITS == 32 && (COPY_A ? !TRANS_A : TRANS_B)), "copied: copies are of float32 that runs across k");
+static_assert(!LANES || LANES != COPIED, "copied-lanes: what comes into registers is not copied");
+static_assert(!BEHIND || (COPIED && IDLE), "behind: warps that turn, or leave their registers to more sums, copy nothing");
 static_assert(!COPIED || !OVERLAP, "copied-overlap: counters of copies are cleared between two kernels");
 static_assert(STAGES >= 2, "ring: one slice comes while another one is multiplied");
 
@@ -108,10 +113,10 @@ extern __shared__ __align__(1024) unsigned char shared_memory[];
 
 #include "warpgroup/layout.cuh"
 #include "warpgroup/tiles.cuh"
-#include "warpgroup/loads.cuh"
-#include "warpgroup/copies.cuh"
-#include "warpgroup/cuts.cuh"
 #include "warpgroup/turn.cuh"
+#include "warpgroup/copies.cuh"
+#include "warpgroup/loads.cuh"
+#include "warpgroup/cuts.cuh"
 #include "warpgroup/lanes.cuh"
 #include "warpgroup/results.cuh"
 #include "warpgroup/multiply.cuh"
@@ -144,13 +149,12 @@ warpgroup(const __grid_constant__ Product g, const __grid_constant__ TensorMap m
     if (CLUSTER > 1) cluster_sync(); else __syncthreads();  // all threads know the barriers
     // Who comes next may make ready, too. What kernels before this one wrote is there behind the wait.
     if (OVERLAP) asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
-    copy_operands(g, copied, cut, lane);
-    // With registers that are given away afterwards.
-    if (warp == 4 * GROUPS) operands_copied(g, copied, cut, lane == 0);
+    copy_ahead(g, copied, cut, warp == 4 * GROUPS, lane);
     if (warp >= 4 * GROUPS) {
         registers_given<FEW>();
-        if (warp == 4 * GROUPS) come(g, cut, map_a, map_b, lane == 0);
+        if (warp == 4 * GROUPS) come(g, cut, copied, map_a, map_b, lane);
         else if (TURNED) turn_slices(g, cut, warp - 4 * GROUPS - 1, lane);
+        else copy_behind(g, copied, cut, lane);
     } else {
         registers_taken<MANY>();
         multiply_tiles(g, cut, map_c, warp, lane);

@@ -24,6 +24,7 @@ constexpr int AT_OUT = STAGES * STAGE, AT_BARRIERS = AT_OUT + GROUPS * OUTS * BO
 // Products of 64 rows of tensor cores that a group makes of a slice: those of real parts, then those of imaginary ones.
 constexpr int STACKS = GROUP_ROWS / 64 * (COMPLEX ? 2 : 1);
 typedef float Sums[STACKS][WIDTH / 2];
+constexpr int SUMS = STACKS * WIDTH / 2;  // of a thread
 
 // Of 32 bits, what runs across k is turned by the warps of the group that loads which do not.
 constexpr bool TURN_A = SIZE == 4 && !A_ALONG && LANES != 2, TURN_B = SIZE == 4 && !B_ALONG && LANES != 1;

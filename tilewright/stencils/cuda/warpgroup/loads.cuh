@@ -14,8 +14,8 @@ INLINE void bring(unsigned char *to, const TensorMap &map, int first, int k, uns
     }
 }
 
-// A whole warp, of which one lane acts.
-INLINE void come(const Product &g, const Cut &cut, const TensorMap &map_a, const TensorMap &map_b, bool acts) {
+// A whole warp, of which one lane asks.
+INLINE void come(const Product &g, const Cut &cut, const Copied &copied, const TensorMap &map_a, const TensorMap &map_b, int lane) {
     const Tiles tiles(g);
     Walk walk(tiles, cut);
     Turn<STAGES> turn;
@@ -23,6 +23,7 @@ INLINE void come(const Product &g, const Cut &cut, const TensorMap &map_a, const
     bool back = false;
     _Pragma("unroll 1") while (walk.next()) {
         const Tile tile(tiles, walk.number);
+        copies_there(g, copied, cut, tile, lane);
         // Parts of tiles run forwards, beside each other.
         const bool down = back && !walk.is_cut();
         const int step = down ? -SLICE : SLICE;
@@ -30,7 +31,7 @@ INLINE void come(const Product &g, const Cut &cut, const TensorMap &map_a, const
         _Pragma("unroll 1") for (int left = walk.count(); left > 0; left--, k += step) {
             barrier_wait(gone_barrier(turn.at), turn.parity);
             __syncwarp();  // lanes may leave the wait apart
-            if (acts) {
+            if (lane == 0) {
                 unsigned char *const a = shared_memory + turn.at * STAGE, *const b = a + OF_A;
                 const unsigned int arrived = come_barrier(turn.at);
                 barrier_expect(arrived, STAGE - g.clipped);

@@ -21,7 +21,7 @@ INLINE void multiply_tiles(const Product &g, const Cut &cut, const TensorMap &ma
     const unsigned char *const a = shared_memory + (BY_A ? own_rows : 0), *const b = shared_memory + OF_A + (BY_A ? 0 : own_rows);
     const unsigned long long of_a = slice_operand<A_ALONG || TURN_A>(a), of_b = slice_operand<B_ALONG || TURN_B>(b);
     Results results(g, map_c, group, threadIdx.x % 128);
-    Meeting meeting(cut, group, threadIdx.x % 128);
+    Meeting meeting(g, cut, group, threadIdx.x % 128);
     Turn<STAGES> turn;
     if (PING_PONG && group == 1) pass(FIRST_TURN, 256);
     bool own = !PING_PONG || group == 1;

@@ -50,8 +50,7 @@ def turned_rows(p: Problem, tile_m: Any, tile_n: Any, lanes: Any, copied: Any) -
     if p.dtype.itemsize == 2:
         return 0 * tile_m
     a, b = (0 if p.transposed_a else 1), (1 if p.transposed_b else 0)
-    elsewhere = np.asarray(lanes) | np.asarray(copied)
-    return a * ((elsewhere & 2) == 0) * tile_m + b * ((elsewhere & 1) == 0) * tile_n
+    return a * (lanes != 2) * (copied != 2) * tile_m + b * (lanes != 1) * (copied != 1) * tile_n
 
 
 def sides(tile_m: Any, tile_n: Any, lanes: Any) -> tuple[Any, Any]:

@@ -46,21 +46,16 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("blocks", (device["sms"],)),
         Param("cut", CUTS, absent=0),
         Param("lanes", (0, *by_lanes(p)), absent=0),
-        Param("copied", (0, *by_copies(p)), absent=0),
+        Param("copied", (0, *by_lanes(p)), absent=0),
+        Param("behind", (0, 1) if by_lanes(p) else (0,), absent=0),
     ]
 
 
 def by_lanes(p: Problem) -> tuple[int, ...]:
-    """Values of ``lanes`` for the operands of float32 that run across k: 1 is B, 2 is A."""
+    """Values of ``lanes`` and of ``copied`` for the operands of float32 that run across k: 1 is B, 2 is A."""
     if p.math != "tf32":
         return ()
     return (1,) * p.transposed_b + (2,) * (not p.transposed_a)
-
-
-def by_copies(p: Problem) -> tuple[int, ...]:
-    """Values of ``copied`` for the same operands, or both."""
-    some = by_lanes(p)
-    return (*some, 3) if len(some) == 2 else some
 
 
 def rules(p: Problem, device: Device) -> Iterator[Rule]:
@@ -105,9 +100,17 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "copied-lanes",
         "hard",
         "what comes into registers is not copied",
-        lambda lanes, copied: (lanes == 0) | (copied == 0) | (lanes + copied == copies.OF_A + copies.OF_B),
+        lambda lanes, copied: (lanes == 0) | (lanes != copied),
     )
-    yield from copies.rules(lambda copied: copies.elements(p.m, p.n, p.k, copied) <= copies.MOST)
+    across = (copies.OF_A,) * (not p.transposed_a) + (copies.OF_B,) * p.transposed_b
+
+    def idle(tile_m: Any, tile_n: Any, ping_pong: Any, lanes: Any, copied: Any, behind: Any) -> Any:
+        found = (copied > 0) & (group_sums(tile_m, tile_n, ping_pong) <= 128 * 128)
+        for operand in across:
+            found = found & ((lanes == operand) | (copied == operand))
+        return (behind == 0) | found
+
+    yield from copies.rules(lambda copied: copies.elements(p.m, p.n, p.k, copied) <= copies.MOST, idle)
     yield limits.shared_per_block(device, shared_bytes, "the ring and boxes of C fit")
     yield Rule(
         "tile-in-m",

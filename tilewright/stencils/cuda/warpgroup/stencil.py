@@ -19,8 +19,9 @@ et al., "CUTLASS" (2023), and of P. Shankhdhar, "Outperforming cuBLAS on H100" (
              memory and are added in a fixed order
     lanes    which operand of tf32 that runs across k comes into registers as fragments, and is not turned:
              0 none, 1 B, 2 A
-    copied   which operands of tf32 that run across k are copied along k before anything is multiplied, into
-             the workspace: 0 none, 1 B, 2 A, 3 both
+    copied   which operand of tf32 that runs across k is copied along k into the workspace, by the same
+             launch: 0 none, 1 B, 2 A
+    behind   whether what the first tiles do not need of it is copied while these are multiplied
 
 Sizes are in elements, shared memory in bytes. Sizes of the problem are arguments: one binary serves them all.
 """
@@ -110,21 +111,22 @@ class WarpGroupStencil(LargeStencil):
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         p, c = problem, _whole(config)
         along = slice_of(p)
-        of_a, of_b = c["copied"] & copies.OF_A, c["copied"] & copies.OF_B
+        of_a, of_b = c["copied"] == copies.OF_A, c["copied"] == copies.OF_B
         inside = lines(p, c["tile_m"], c["tile_n"], c["cluster_m"], c["cluster_n"])
         inside_a, inside_b = (int(x) for x in inside)
         clipped = LINE * (c["tile_m"] // c["cluster_n"] - inside_a + c["tile_n"] // c["cluster_m"] - inside_b)
         lines_a = inside_a if p.transposed_a or of_a else along
         lines_b = along if p.transposed_b and not of_b else inside_b
         a, b, out = p.stored
-        found = _copies(p, c)
+        found = _copy(p, c)
         return (
             product(p, p.ldc, c["band"] // (c["tile_n"] * c["cluster_n"]), clipped),
-            copies.map_of(p, A, p.m, lines_a, found.a) if of_a else mapped(p, A, a, p.lda, lines_a),
-            copies.map_of(p, B, p.n, lines_b, found.b) if of_b else mapped(p, B, b, p.ldb, lines_b),
+            copies.map_of(p, A, p.m, lines_a, found) if of_a else mapped(p, A, a, p.lda, lines_a),
+            copies.map_of(p, B, p.n, lines_b, found) if of_b else mapped(p, B, b, p.ldb, lines_b),
             mapped(p, C, out, p.ldc, along if c["lanes"] == 2 else BLOCK),
             *([_cut(p, c)] if c["cut"] or c["copied"] else []),
-            *([copies.argument(p, found, (A, B))] if c["copied"] else []),
+            *([copies.argument(A, p.lda, found)] if of_a else []),
+            *([copies.argument(B, p.ldb, found)] if of_b else []),
         )
 
     def launch(self, problem: Problem, config: Config) -> Launch:
@@ -146,16 +148,16 @@ class WarpGroupStencil(LargeStencil):
 def _whole(config: Config) -> Config:
     """A config that may have been recorded before tiles were cut and operands came into registers or were
     copied."""
-    return Config({"cut": 0, "lanes": 0, "copied": 0, **config})
+    return Config({"cut": 0, "lanes": 0, "copied": 0, "behind": 0, **config})
 
 
 def _cut(p: Problem, c: Config) -> Struct:
     """Which tiles are cut, and the workspace where their sums meet and copies lie."""
-    zeros = copies.IN_FRONT if c["copied"] else 0
-    return cuts.argument(cut_of(p, c), Workspace("workspace", _copies(p, c).size, zeros))
+    copy = _copy(p, c)
+    return cuts.argument(cut_of(p, c), Workspace("workspace", copy.size, copy.front))
 
 
-def _copies(p: Problem, c: Config) -> copies.Copies:
-    """Where copies lie: behind what counts their pieces, and behind sums of tiles that are cut."""
+def _copy(p: Problem, c: Config) -> copies.Copy:
+    """Where a copy lies, behind sums of tiles that are cut."""
     sums = workspace_bytes(c, cut_of(p, c).workers) if c["cut"] else 0
-    return copies.placed(p, c["copied"], sums + (copies.IN_FRONT if c["copied"] else 0))
+    return copies.placed(p, c["copied"], sums)
