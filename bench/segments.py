@@ -15,10 +15,9 @@ Python. Operands of the named shapes exceed the second-level cache, figures are 
 results are compared with the loop's before.
 
 No library has groups of complex half. Beside ours are the stencil ``segments``, which serves them where
-``experts`` does not; and for each group four products of float16 planes that are there already, whose sums are
-rounded twice; and four ``torch._grouped_mm`` with two sums, of bfloat16 planes: of float16 it waits for the
-host. TFLOP/s count eight operations for a product of
-two numbers.
+``experts`` does not; for each group four products of float16 planes that are there already, whose sums are
+rounded twice; and four ``torch._grouped_mm`` of bfloat16 planes with two sums, for those of float16 wait for
+the host. TFLOP/s count eight operations for a product of two numbers.
 """
 
 from __future__ import annotations
