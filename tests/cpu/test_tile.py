@@ -301,6 +301,7 @@ KERNELS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "lanes-d-2x2x2-stream": ("lanes", "d:2x2x2", {"store": "stream", "prefetch": 4}),
     "lanes-d-2x2x2": ("lanes", "d:2x2x2", {}),
     "tile-d-4x4x4": ("tile", "d:4x4x4", {}),
+    "folds-d-3x2x5": ("folds", "d:tn:3x2x5", {"beta": "1"}),
     "tile-z-3x3x3": ("tile", "z:3x3x3", {}),
     "tile-s-5x3x4-mask": ("tile", "s:5x3x4", {"tail": "mask"}),
     "tile-h-5x3x4": ("tile", "h:5x3x4", {"beta": "1"}),
