@@ -378,6 +378,21 @@ def test_prefetches_of_all_operands_come_evenly() -> None:
     assert ".p2 = phi ptr" in text
 
 
+def test_a_transposed_operand_is_asked_for_while_the_last_one_is_turned() -> None:
+    """Of few columns most of the lines, of many the fewer; each of them once, all the same."""
+    before = {}
+    for n in (2, 24):
+        problem = Problem(DTYPES["d"], 40, n, 40, "t", "n", beta="1", batch=9)
+        config = TILE.default(problem, AVX512).with_(prefetch=2, blk_k=40, roll=0)
+        every = sum(-(-8 * reals // 64) for reals in (40 * 40, 40 * n, 40 * n))
+        for spread in (0, 1):
+            text = TILE.source(problem, config.with_(spread=spread), AVX512).text
+            assert text.count("call void @llvm.prefetch") == every
+            before[n, spread] = text[: text.index("= fmul <")].count("call void @llvm.prefetch") / every
+    assert before[2, 0] == before[24, 0] == 0
+    assert before[2, 1] > 0.5 > before[24, 1] > 0
+
+
 @pytest.mark.parametrize("grain_of", ["tile", "lanes"])
 def test_a_core_is_woken_for_some_microseconds_of_work(grain_of: str) -> None:
     """15 us at 20 flop or bytes a nanosecond are 300,000 of either."""

@@ -38,8 +38,7 @@ class Folds:
         self.steps = along(problem, self.width)
         self.line = 64 * 8 // self.ir.bits
         self.lda, self.ldb, self.ldc = (
-            self.unit * ld
-            for ld in (problem.lda, problem.ldb, problem.ldc)  # type: ignore[operator]
+            self.unit * (ld or 0) for ld in (problem.lda, problem.ldb, problem.ldc)
         )
         self.conj_a, self.conj_b = (-1 if conj else 1 for conj in (problem.conj_a, problem.conj_b))
         # Columns of op(B) lie along k, if need be in a buffer that has whole vectors.

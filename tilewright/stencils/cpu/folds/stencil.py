@@ -144,7 +144,7 @@ class Prices:
 
 PRICES = Prices()
 
-WAITING = 0.75
+WAITING = 0.6
 """The part of the other stencil's cycles that have to be enough from memory, where both mostly wait."""
 
 
@@ -153,7 +153,7 @@ def cost(problem: Problem, device: Device, config: Config) -> float:
     what a transposed B takes to be turned."""
     p, unit = problem, 2 if problem.dtype.is_complex else 1
     width = config["vector_bits"] // p.dtype.sum_bits
-    slots = max(1.0, config["vector_bits"] / tile.unit_bits(device))
+    slots: float = max(1.0, config["vector_bits"] / tile.unit_bits(device))
     steps = len(along(p, width))
     total = turning(p.k, p.n, unit, width) if p.transposed_b and p.stride_b != 0 else 0.0
     for columns in split(p.n, config["blk_n"]):
