@@ -144,8 +144,9 @@ class Prices:
 
 PRICES = Prices()
 
-WAITING = 0.6
-"""The part of the other stencil's cycles that have to be enough from memory, where both mostly wait."""
+SURE, WAITING = 0.9, 0.6
+"""The part of the other stencil's cycles that have to be enough: by models that are a fifth off, and from
+memory, where both mostly wait."""
 
 
 def cost(problem: Problem, device: Device, config: Config) -> float:
@@ -238,7 +239,7 @@ class FoldsStencil(CpuStencil):
         width = beside["vector_bits"] // p.dtype.sum_bits
         turned = turning(p.m, p.k, 2 if p.dtype.is_complex else 1, width) if p.stride_a != 0 else 0.0
         limit = tile.cost(p, device, beside) + PRICES.turn * turned
-        limit *= WAITING if p.footprint > device.knee() else 1.0
+        limit *= WAITING if p.footprint > device.knee() else SURE
         if least(p, device) >= limit:
             # Most products end here, without a look at the space.
             return 0.5

@@ -319,7 +319,7 @@ class Tile:
         A is read from end to end there. Asked for beside the multiply-adds alone, which of few columns are
         soon done, the next one came in a burst.
         """
-        if not self.spread or not self.pending:
+        if not self.spread or not self.pending or not self.p.k:
             return 0
         p, unit = self.p, self.at.unit
         turning = TURN * -(-p.m * unit // self.width) * p.k
