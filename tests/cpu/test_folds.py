@@ -8,7 +8,7 @@ import random
 
 import pytest
 
-from tests.cpu.test_tile import AVX2, AVX512, pretended
+from tests.cpu.tile.pretence import AVX2, AVX512, pretended
 from tilewright.catalog import STENCILS
 from tilewright.model import DTYPES, Config, Device, Problem
 from tilewright.planning import dispatch
