@@ -4,8 +4,7 @@ named   shapes of public programs: mixtures of experts with many rows and with f
         weights, and MACE's products by element, as one tensor split along rows or columns
 drawn   shapes at random, which no choice was made from: 8 to 128 groups of 1 to 512 rows in the mean, sizes
         by a gamma distribution, extents log-uniform in 64..4096
-
-complex shapes of mixtures of experts in complex half: forward, and the gradients of both operands
+complex mixtures of experts in complex half: forward, and the gradients of both operands
 
 Ours is ``tw.segment_matmul`` with offsets on the GPU, untuned. In turns with it: a loop of ``torch.mm`` or
 ``torch.bmm`` over the groups, whose sizes the loop is told beforehand; ``torch._grouped_mm`` where it has the
@@ -15,10 +14,9 @@ Python. Operands of the named shapes exceed the second-level cache, figures are 
 results are compared with the loop's before.
 
 No library has groups of complex half. Beside ours are the stencil ``segments``, which serves them where
-``experts`` does not; and for each group four products of float16 planes that are there already, whose sums are
-rounded twice; and four ``torch._grouped_mm`` with two sums, of bfloat16 planes: of float16 it waits for the
-host. TFLOP/s count eight operations for a product of
-two numbers.
+``experts`` does not; for each group four products of float16 planes that are there already, whose sums are
+rounded twice; and four ``torch._grouped_mm`` of bfloat16 planes with two sums, for those of float16 wait for
+the host. TFLOP/s count eight operations for a product of two numbers.
 """
 
 from __future__ import annotations

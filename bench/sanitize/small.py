@@ -163,16 +163,8 @@ def warpgroup(device: Device) -> Iterator[Job]:
         {"tile_m": 128, "tile_n": 128, "stages": 4, "cut": 1},
         {"tile_m": 128, "tile_n": 64, "ping_pong": 1, "cluster_n": 2, "stages": 3, "cut": 1},
     )
-    alone = {
-        "ping_pong": 0,
-        "cluster_m": 1,
-        "cluster_n": 1,
-        "outs": 2,
-        "cut": 0,
-        "lanes": 0,
-        "copied": 0,
-        "behind": 0,
-    }
+    alone = {"ping_pong": 0, "cluster_m": 1, "cluster_n": 1, "outs": 2, "cut": 0, "lanes": 0, "copied": 0}
+    alone |= {"behind": 0}
     for turn, (letter, fixed) in enumerate((letter, fixed) for letter in ("h", "b", "s") for fixed in forms):
         trans, beta = ORDERS[False][turn % 4], ("any", "0")[(turn + turn // 4) % 2]
         math = "tf32" if letter == "s" else "ieee"

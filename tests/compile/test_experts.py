@@ -67,7 +67,7 @@ CASES: list[tuple[SegmentedProblem, list[int], dict[str, Any]]] = [
     # What is behind the end of a split k is set to zero.
     (problem("h:nt", "k", (64, 16, 72), 3), [9, 9, 70], {}),
     # Complex halves whose A runs across k and along it, and is a conjugate; offsets that run backwards.
-    (problem("hc:nn", "n", (36, 40, 36), 3, gap=8), [9, 9, 30], PAIRS),
+    (problem("hc:nn", "n", (36, 40, 37), 3, gap=8).with_(ldb=40), [9, 9, 30], PAIRS),
     (problem("hc:jn", "n", (72, 40, 36), 2), [33, 20], PAIRS | {"tile_m": 128, "tile_n": 64}),
     (problem("hc:cn", "n", (36, 40, 36), 3, sizes=True, wide=True), [1, 0, 90], PAIRS),
     # B is turned, and what is behind the end of a split k set to zero in both.

@@ -17,7 +17,9 @@ from tilewright.space import HARDWARE
 from tilewright.stencils.cuda.source import program
 from tilewright.stencils.cuda.warpgroup.cost import clocks
 from tilewright.stencils.cuda.warpgroup.needs import (
+    TOGETHER,
     Cut,
+    added,
     cut_of,
     shared_bytes,
     stage_bytes,
@@ -383,6 +385,32 @@ def test_workers_share_every_slice_once(sizes: tuple[int, int, int], cut: int, b
             waits |= first > 0 and last == slices
         assert given <= 1
     assert (made == 1).all()
+
+
+@pytest.mark.parametrize("workers", range(1, 133))
+def test_every_sum_of_a_tile_is_added_once_by_who_comes_later(workers: int) -> None:
+    """The rule of ``struct Partners``, followed for all who share a tile."""
+    size = workers
+    if workers > TOGETHER:
+        size = next(size for size in range(3, workers) if size * size >= workers)
+    adds = {}
+    for own in range(workers):
+        behind = workers - 1 - own
+        if behind % size == 0:
+            near = [own - 1 - i for i in range(min(size - 1, own))]
+            far = [own - (i + 1) * size for i in range((workers - 1) // size)] if behind == 0 else []
+            adds[own] = near, far
+    given = sorted(other for near, far in adds.values() for other in near + far)
+    assert given == list(range(workers - 1))
+    assert all(other < own for own, (near, far) in adds.items() for other in near + far)
+    near, far = adds[workers - 1]
+    assert (len(near), len(far)) == tuple(int(x) for x in added(workers))
+    assert len(near) + len(far) <= 22
+
+
+def test_kernel_and_model_agree_who_needs_teams() -> None:
+    headers = dict(program("warpgroup")[1])
+    assert f"constexpr int TOGETHER = {TOGETHER};" in headers["warpgroup/tiles.cuh"]
 
 
 def test_the_default_cuts_where_most_blocks_would_be_idle() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from dataclasses import dataclass
 from itertools import product as places
 from typing import Any, cast
 
@@ -34,6 +35,19 @@ from tilewright.runtime.backends import backend_of
 
 INTEGERS = (np.dtype(np.int32), np.dtype(np.int64))
 """The types of borders."""
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentSpec:
+    """out = the products of groups, whose ``split`` axis ``ends`` divides; ``sizes``: these are sizes.
+    ``arrays`` are a, b and out, of one type; out overlaps none. ``pairs``: they are pairs of halves."""
+
+    arrays: tuple[Layout, Layout, Layout]
+    ends: Layout
+    sizes: bool
+    shapes: SegmentShapes
+    split: str
+    pairs: bool
 
 
 @untraced
@@ -125,7 +139,8 @@ def _on(
     target = given
     if target is None or any(may_share(target, other) for other in (left, right, ends)):
         target = backend.empty(shapes.out, kind)
-    bound = run(backend, (left, right, target), (ends, borders[0] == "sizes"), shapes, split, pairs, config)
+    asked = SegmentSpec((left, right, target), ends, borders[0] == "sizes", shapes, split, pairs)
+    bound = run(backend, asked, config)
     if given is not None and given is not target:
         backend.assign(given, target)
     elif bound is not None and not pairs and config is None and left is x.array and right is y.array:
@@ -225,30 +240,19 @@ def _integers(backend: Backend, name: str, value: Any) -> Layout:
 # ---- plan and run
 
 
-def run(
-    backend: Backend,
-    arrays: tuple[Layout, Layout, Layout],
-    borders: tuple[Layout, bool],
-    shapes: SegmentShapes,
-    split: str,
-    pairs: bool,
-    config: Config | None,
-) -> tuple[Any, bool] | None:
-    """out = the products of the groups, of arrays a, b and out of one type, where out overlaps none.
-
-    ``borders``: the integers, and whether they are sizes. Returns the kernel that did it all in one launch on
-    the very arrays, and whether its A is b; None where more was needed.
-    """
-    out = arrays[2]
+def run(backend: Backend, asked: SegmentSpec, config: Config | None) -> tuple[Any, bool] | None:
+    """Multiply. Returns the kernel that did it all in one launch on the very arrays, and whether its A is b;
+    None where more was needed."""
+    out = asked.arrays[2]
     if out.size == 0:
         return None
-    if 0 in (shapes.k, shapes.groups):
+    if 0 in (asked.shapes.k, asked.shapes.groups):
         backend.scale(out, 0)
         return None
     if backend.kind == "cpu":
-        _one_by_one(backend, arrays, borders, shapes, split, pairs)
+        _one_by_one(backend, asked)
         return None
-    job, usable = _usable(backend, arrays, borders, shapes, split, pairs)
+    job, usable = _usable(backend, asked)
     key = ("segments", backend.key, job.problem, config)
     # Another thread may clear the call cache at any moment: look once.
     bound = call_cache.BOUND.get(key)
@@ -258,7 +262,7 @@ def run(
             bound = backend.bind_segments(planned(backend, job, config))
             assert bound is not None
         call_cache.keep(call_cache.BOUND, key, bound)
-    ends = address_of(borders[0])
+    ends = address_of(asked.ends)
     starts = [address_of(array) for array in usable]
     for at in places(*(range(extent) for extent in job.outer)):
         x, y, z = (
@@ -268,7 +272,7 @@ def run(
         bound((y, x, z, ends) if job.swap else (x, y, z, ends), backend.stream)
     if usable[2] is not out:
         backend.assign(out, usable[2])
-    plainly = not job.outer and all(one is other for one, other in zip(usable, arrays, strict=True))
+    plainly = not job.outer and all(one is other for one, other in zip(usable, asked.arrays, strict=True))
     return (bound, job.swap) if plainly else None
 
 
@@ -278,22 +282,15 @@ def planned(backend: Backend, job: SegmentJob, config: Config | None) -> Plan:
     return dispatch.plan(asked, device, config=config, cores=threads(), vendor=False)
 
 
-def _usable(
-    backend: Backend,
-    arrays: tuple[Layout, Layout, Layout],
-    borders: tuple[Layout, bool],
-    shapes: SegmentShapes,
-    split: str,
-    pairs: bool,
-) -> tuple[SegmentJob, tuple[Layout, Layout, Layout]]:
+def _usable(backend: Backend, asked: SegmentSpec) -> tuple[SegmentJob, tuple[Layout, Layout, Layout]]:
     """The job of the arrays, with copies in place of those that no kernel can take as they are."""
-    ends, sizes = borders
-    conj = Options(pairs=pairs).conjugated(*arrays[:2])
-    kind = (ends.dtype, ends.shape[0] > shapes.groups, sizes)
-    named = dict(zip(("a", "b", "out"), arrays, strict=True))
+    ends, shapes = asked.ends, asked.shapes
+    conj = Options(pairs=asked.pairs).conjugated(*asked.arrays[:2])
+    kind = (ends.dtype, ends.shape[0] > shapes.groups, asked.sizes)
+    named = dict(zip(("a", "b", "out"), asked.arrays, strict=True))
     while True:
         a, b, out = named.values()
-        found = segments_of((a, b, out), shapes, split, kind, conj)
+        found = segments_of((a, b, out), shapes, asked.split, kind, conj)
         if not isinstance(found, str):
             return found, (a, b, out)
         again = backend.copy(named[found])
@@ -318,17 +315,11 @@ def clamped(values: NDArray[Any], length: int, groups: int, sizes: bool) -> list
     return found
 
 
-def _one_by_one(
-    backend: Backend,
-    arrays: tuple[Layout, Layout, Layout],
-    borders: tuple[Layout, bool],
-    shapes: SegmentShapes,
-    split: str,
-    pairs: bool,
-) -> None:
+def _one_by_one(backend: Backend, asked: SegmentSpec) -> None:
     """Groups in this process's memory, each by the kernel of its size."""
-    a, b, out = (_array(array) for array in arrays)
-    ranges = clamped(_array(borders[0]), shapes.length, shapes.groups, borders[1])
+    a, b, out = (_array(array) for array in asked.arrays)
+    shapes, split = asked.shapes, asked.split
+    ranges = clamped(_array(asked.ends), shapes.length, shapes.groups, asked.sizes)
     if split != "k":
         for part in (slice(0, ranges[0][0]), slice(ranges[-1][1], None)):
             backend.scale(out[..., part, :] if split == "m" else out[..., part], 0)
@@ -341,7 +332,7 @@ def _one_by_one(
         else:
             left, right, result = a[..., here], b[..., here, :], out[group]
         if result.size:
-            product.run(backend, matmul_spec(PLAIN[pairs], left, right), result, fresh=True)
+            product.run(backend, matmul_spec(PLAIN[asked.pairs], left, right), result, fresh=True)
 
 
 def _array(array: Layout) -> Array:

@@ -311,7 +311,7 @@ SLIPS: tuple[Slip, ...] = (
     ),
     Slip(
         "tilewright/stencils/cuda/pairs/fragments.cuh",
-        "CONJ_A == CONJ_B ? HIGH : 0;",
+        "FACTOR_CONJ == OTHER_CONJ ? HIGH : 0;",
         "HIGH;",
         f"{_EMULATED}/test_pairs.py",
     ),

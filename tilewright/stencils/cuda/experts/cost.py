@@ -3,7 +3,8 @@
 Groups of few rows are a stream of what each of them has for itself: narrow tiles, many slices on their way.
 Long groups get tiles in which what is loaded is multiplied often. The tiles are those that were fastest of 30
 on an H200 for twenty shapes of 1 to 2,048 rows a group (``bench.segments`` has half of them); no model stands
-behind them.
+behind them. Those of complex halves were not timed: they go by what shared memory moved beside tensor cores
+for tiles of ``pairs``.
 """
 
 from __future__ import annotations
