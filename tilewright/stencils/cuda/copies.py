@@ -31,9 +31,9 @@ MEMORY = 2400
 BEGUN = 16000
 """Clocks of clearing the counters, of taking turns, and of waiting for the last piece. This and the one above
 are from complex halves of 2,048 and 4,096 rows on an H200: 17 and 40 us more than orders without a copy."""
-HIDDEN = 0.0
-"""Of the clocks that the bytes take, those that copying behind the first tiles saves: not timed yet, so that
-the model never chooses it."""
+HIDDEN = 0.45
+"""Of the clocks that the bytes take, those that copying behind the first tiles saves: 12 of 28 us at 4,096, and
+56 of 113 at 8,192, in tf32 on an H200."""
 
 
 class Copy(NamedTuple):
