@@ -163,7 +163,16 @@ def warpgroup(device: Device) -> Iterator[Job]:
         {"tile_m": 128, "tile_n": 128, "stages": 4, "cut": 1},
         {"tile_m": 128, "tile_n": 64, "ping_pong": 1, "cluster_n": 2, "stages": 3, "cut": 1},
     )
-    alone = {"ping_pong": 0, "cluster_m": 1, "cluster_n": 1, "outs": 2, "cut": 0, "lanes": 0, "copied": 0}
+    alone = {
+        "ping_pong": 0,
+        "cluster_m": 1,
+        "cluster_n": 1,
+        "outs": 2,
+        "cut": 0,
+        "lanes": 0,
+        "copied": 0,
+        "behind": 0,
+    }
     for turn, (letter, fixed) in enumerate((letter, fixed) for letter in ("h", "b", "s") for fixed in forms):
         trans, beta = ORDERS[False][turn % 4], ("any", "0")[(turn + turn // 4) % 2]
         math = "tf32" if letter == "s" else "ieee"
@@ -176,12 +185,12 @@ def warpgroup(device: Device) -> Iterator[Job]:
             lanes = 1 if problem.transposed_b else 0 if problem.transposed_a else 2
         config = config.with_(blocks=2 * config["cluster_m"] * config["cluster_n"], lanes=lanes)
         yield made(stencil, problem, config, f"warpgroup_{letter}_{trans}_{turn}", device)
-    for copied, lanes in ((3, 0), (1, 2), (2, 1)):
+    for copied, lanes in ((1, 2), (2, 1), (2, 0)):
         (problem,) = Problem.parse("s:nt:392x456x262", alpha="any", beta="any", math="tf32")
         if stencil.accepts(problem, device) is None:
             config = stencil.default(problem, device).with_(**(alone | forms[4] | {"cluster_m": 2}))
-            config = config.with_(blocks=4, overlap=0, lanes=lanes, copied=copied)
-            yield made(stencil, problem, config, f"warpgroup_s_nt_copied_{copied}", device)
+            config = config.with_(blocks=4, overlap=0, lanes=lanes, copied=copied, behind=int(lanes > 0))
+            yield made(stencil, problem, config, f"warpgroup_s_nt_copied_{copied}_{lanes}", device)
 
 
 def dmma(device: Device) -> Iterator[Job]:
@@ -251,13 +260,14 @@ def pairs(device: Device) -> Iterator[Job]:
         ("nt", {"tile_m": 128, "tile_n": 64, "ping_pong": 1, "cluster_n": 2, "stages": 3, "cut": 1}),
         ("tn", {"exchange": 1, "tile_m": 64, "tile_n": 64, "ping_pong": 1, "stages": 3}),
         ("nt", {"copied": 1, "tile_m": 192, "steps": 1, "stages": 3, "cluster_n": 2}),
-        ("jt", {"copied": 1, "exchange": 1, "tile_m": 64, "cluster_m": 2, "cut": 1}),
+        ("jt", {"copied": 1, "behind": 1, "exchange": 1, "tile_m": 64, "cluster_m": 2, "cut": 1}),
     )
     alone = {
         "exchange": 0,
         "tile_n": 128,
         "ping_pong": 0,
         "copied": 0,
+        "behind": 0,
         "cluster_m": 1,
         "cluster_n": 1,
         "outs": 2,
