@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from bench.sanitize.job import Job, fits, made
+from bench.sanitize.job import Job, defined, fits, made
 from tilewright.catalog import STENCILS
 from tilewright.model import DTYPES, Config, Device, Problem
 from tilewright.stencils.cuda.grouped.stencil import products
@@ -163,8 +163,16 @@ def warpgroup(device: Device) -> Iterator[Job]:
         {"tile_m": 128, "tile_n": 128, "stages": 4, "cut": 1},
         {"tile_m": 128, "tile_n": 64, "ping_pong": 1, "cluster_n": 2, "stages": 3, "cut": 1},
     )
-    alone = {"ping_pong": 0, "cluster_m": 1, "cluster_n": 1, "outs": 2, "cut": 0, "lanes": 0, "copied": 0}
-    alone |= {"behind": 0}
+    alone = {
+        "ping_pong": 0,
+        "cluster_m": 1,
+        "cluster_n": 1,
+        "outs": 2,
+        "cut": 0,
+        "lanes": 0,
+        "copied": 0,
+        "behind": 0,
+    }
     for turn, (letter, fixed) in enumerate((letter, fixed) for letter in ("h", "b", "s") for fixed in forms):
         trans, beta = ORDERS[False][turn % 4], ("any", "0")[(turn + turn // 4) % 2]
         math = "tf32" if letter == "s" else "ieee"
@@ -214,7 +222,9 @@ def dmma(device: Device) -> Iterator[Job]:
 
 def ffma(device: Device) -> Iterator[Job]:
     """Products in float32 of several tiles, in two blocks: operands as they lie, packed and turned, tiles
-    that are cut, and complex numbers as four products of planes and as three."""
+    that are cut, and complex numbers as four products of planes and as three. Each lane arrives at barriers:
+    racecheck finds races of ordinary reads with copies that wait for one lane of a warp, for it does not see
+    what a __syncwarp before that orders."""
     stencil = STENCILS["ffma"]
     forms: tuple[tuple[str, dict[str, int]], ...] = (
         ("s:nt", {"stages": 3}),
@@ -232,7 +242,8 @@ def ffma(device: Device) -> Iterator[Job]:
         if stencil.accepts(problem, device) is not None:
             continue
         config = stencil.default(problem, device).with_(**(wide | fixed))
-        yield made(stencil, problem, config, f"ffma_{text.replace(':', '_')}_{turn}", device)
+        job = made(stencil, problem, config, f"ffma_{text.replace(':', '_')}_{turn}", device)
+        yield defined(job, "EACH_LANE", "1")
 
 
 def pairs(device: Device) -> Iterator[Job]:
