@@ -67,6 +67,7 @@ STENCILS: Table[Stencil] = Table(
         "sme": Row("cpu", "tilewright.stencils.cpu.sme.stencil:SmeStencil"),
         "lanes": Row("cpu", "tilewright.stencils.cpu.lanes.stencil:LanesStencil"),
         "tile": Row("cpu", "tilewright.stencils.cpu.tile.stencil:TileStencil"),
+        "folds": Row("cpu", "tilewright.stencils.cpu.folds.stencil:FoldsStencil"),
         "blocked": Row("cpu", "tilewright.stencils.cpu.blocked.stencil:BlockedStencil"),
         "compact": Row("cpu", "tilewright.stencils.cpu.compact.stencil:CompactStencil"),
         "dots": Row("cpu", "tilewright.stencils.cpu.dots.stencil:DotsStencil"),

@@ -33,6 +33,12 @@ def named(source: Source, name: str) -> Source:
     return replace(source, entry=name, defines=(*source.defines, (source.entry, name)))
 
 
+def defined(job: Job, name: str, value: str) -> Job:
+    """The same job with one more definition in its program."""
+    source = replace(job.source, defines=(*job.source.defines, (name, value)))
+    return replace(job, source=source)
+
+
 def made(
     stencil: Any,
     problem: Gemm | ChainProblem | SegmentedProblem,

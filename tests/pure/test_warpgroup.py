@@ -275,7 +275,7 @@ def test_a_copy_lies_behind_counters() -> None:
     """By hand: A is stored 640 x 470 and B 720 x 470; copies have lines of 480."""
     p = problem("s:nt:640x720x470", math="tf32").with_(lda=648, ldb=728, ldc=672)
 
-    def found(copied: int) -> list[tuple[object, ...]]:
+    def found(copied: int) -> list[object]:
         _, a, b, _, cut, struct = WARPGROUP.arguments(p, TALL.with_(copied=copied))
         maps = [(x.extents, x.box, x.space) for x in (a, b) if isinstance(x, TensorMap)]
         assert isinstance(cut, Struct)
@@ -301,6 +301,13 @@ def test_a_copy_lies_behind_counters() -> None:
     assert WARPGROUP.launch(p, TALL.with_(copied=1)).grid == (9, 2, 1)
     assert WARPGROUP.launch(p, TALL.with_(copied=1, cluster_n=1)).grid == (18, 1, 1)
     assert WARPGROUP.launch(p.with_(m=64), TALL.with_(copied=1)).grid == (8, 2, 1)
+
+
+def test_large_products_of_which_both_run_across_copy_one() -> None:
+    """Behind the first tiles, where warps of the group that loads can; small ones turn it."""
+    for n, copies_one in ((2048, False), (4096, True), (8192, True)):
+        config = WARPGROUP.default(problem(f"s:nt:{n}x{n}x{n}", math="tf32"), H200)
+        assert (config["copied"] > 0, config["behind"] > 0) == (copies_one, copies_one), config
 
 
 def test_a_deterministic_product_asks_for_no_copies() -> None:

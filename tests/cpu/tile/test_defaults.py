@@ -138,8 +138,10 @@ def test_defaults_from_memory(stencil: str, spelling: str, name: str) -> None:
     large = problem.with_(batch=device["l3"])
     for beta, store in (("0", "staged"), ("1", "plain")):
         config = written.default(large.with_(beta=beta), device)
-        # Results of lanes always follow one another, so what it streams is staged where it has to be.
-        assert config["store"] == ("stream" if store == "staged" and stencil == "lanes" else store)
+        # Results of lanes always follow one another, so what it streams is staged where it has to be; and so
+        # are those of 16 rows, which fill lines, where that is known to gain.
+        straight = stencil == "lanes" or (name, problem.m) == ("znver5", 16)
+        assert config["store"] == ("stream" if store == "staged" and straight else store)
         assert (config["prefetch"] >= device["prefetch"]) if asks else config["prefetch"] == 0
         assert config.get("spread", 0) == int(asks and stencil == "tile")
         assert not [
@@ -168,6 +170,22 @@ def test_units_of_512_bits_are_filled_by_one_vector() -> None:
         device = pretended(name)
         config = TILE.default(problem, device)
         assert (config["vector_bits"], config["blk_m"]) == (bits, 512 // bits)
+
+
+def test_results_that_hide_behind_multiply_adds_take_no_buffer() -> None:
+    """Where that was measured: what fills lines is streamed, and the rest written as from the caches."""
+    device = pretended("znver5")
+    for spelling, known, other in (
+        ("d:13x13x13", "staged", "staged"),
+        ("d:32x32x32", "stream", "staged"),
+        ("s:39x39x39", "plain", "staged"),
+        ("d:40x40x40", "stream", "staged"),
+        ("c:27x27x27", "plain", "staged"),
+    ):
+        (problem,) = Problem.parse(spelling, batch=device["l3"])
+        assert TILE.default(problem, device)["store"] == known
+        assert TILE.default(problem, pretended("sapphirerapids"))["store"] == other
+        assert TILE.default(problem.with_(beta="1"), device)["store"] == "plain"
 
 
 def test_defaults_from_memory_where_results_cannot_be_staged() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.cpu.tile.pretence import AVX2, AVX512, TILE
 from tilewright.catalog import STENCILS
-from tilewright.model import Config, Device, Problem
+from tilewright.model import DTYPES, Config, Device, Problem
 from tilewright.targets.cpu import llvm
 
 pytestmark = pytest.mark.cpu
@@ -23,6 +23,7 @@ KERNELS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "lanes-d-2x2x2-stream": ("lanes", "d:2x2x2", {"store": "stream", "prefetch": 4}),
     "lanes-d-2x2x2": ("lanes", "d:2x2x2", {}),
     "tile-d-4x4x4": ("tile", "d:4x4x4", {}),
+    "folds-d-3x2x5": ("folds", "d:tn:3x2x5", {"beta": "1"}),
     "tile-z-3x3x3": ("tile", "z:3x3x3", {}),
     "tile-s-5x3x4-mask": ("tile", "s:5x3x4", {"tail": "mask"}),
     "tile-h-5x3x4": ("tile", "h:5x3x4", {"beta": "1"}),
@@ -97,6 +98,21 @@ def test_prefetches_of_all_operands_come_evenly() -> None:
     assert ".p = phi ptr" in text
     assert ".p1 = phi ptr" in text
     assert ".p2 = phi ptr" in text
+
+
+def test_a_transposed_operand_is_asked_for_while_the_last_one_is_turned() -> None:
+    """Of few columns most of the lines, of many the fewer; each of them once, all the same."""
+    before = {}
+    for n in (2, 24):
+        problem = Problem(DTYPES["d"], 40, n, 40, "t", "n", beta="1", batch=9)
+        config = TILE.default(problem, AVX512).with_(prefetch=2, blk_k=40, roll=0)
+        every = sum(-(-8 * reals // 64) for reals in (40 * 40, 40 * n, 40 * n))
+        for spread in (0, 1):
+            text = TILE.source(problem, config.with_(spread=spread), AVX512).text
+            assert text.count("call void @llvm.prefetch") == every
+            before[n, spread] = text[: text.index("= fmul <")].count("call void @llvm.prefetch") / every
+    assert before[2, 0] == before[24, 0] == 0
+    assert before[2, 1] > 0.5 > before[24, 1] > 0
 
 
 @pytest.mark.parametrize("grain_of", ["tile", "lanes"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tilewright.model import Config, Device, Problem
 from tilewright.space import Rule, Space
@@ -72,9 +72,16 @@ def staged_rules(problem: Problem, device: Device, put: int) -> tuple[Rule, ...]
     )
 
 
-def from_memory(problem: Problem, device: Device, space: Space, config: Config) -> Config:
+def from_memory(
+    problem: Problem,
+    device: Device,
+    space: Space,
+    config: Config,
+    ways: Sequence[str] = ("staged", "stream"),
+) -> Config:
     """The config for a batch that is larger than the caches: how C is written, and what is asked for early.
 
+    ``ways`` past the caches, of which the first that the rules allow is taken.
     A result of which half fits in a second-level cache is left where its reader will look for it. So is any
     where ``Device.limits["streams"]`` is 0, of a processor whose ordinary stores are as fast; interleaved
     matrices were not compared there. Prefetch is as far ahead as ``Device.limits["prefetch"]`` says, in
@@ -88,7 +95,7 @@ def from_memory(problem: Problem, device: Device, space: Space, config: Config) 
     streams = problem.interleaved is not None or device.limits.get("streams", 1)
     if result > 2 * device["l2"] and streams:
         stores = next(param.values for param in space.params if param.name == "store")
-        changes += [{"store": store} for store in ("staged", "stream") if store in stores]
+        changes += [{"store": store} for store in ways if store in stores]
     return asked_early(problem, device, space, _first(space, config, changes))
 
 

@@ -152,6 +152,24 @@ class Ir:
         """As ``store``, of lanes in the order of ``load_free``."""
         self.store(value, address, piece, stream)
 
+    def store_exact(self, value: str, address: str, piece: Piece) -> None:
+        """As ``store``, without a mask: a part of a vector is written as two halves that overlap, or as one.
+
+        A read waits until what was written before is in the cache if it overlaps with lanes of that which are
+        off. One of C, which comes right after the end of another, does.
+        """
+        half = 1 << (piece.active.bit_length() - 1)
+        if piece.active == piece.width or self.lengths:
+            self.store(value, address, piece)
+            return
+        for first in dict.fromkeys((0, piece.active - half)):
+            lanes = range(first, first + half)
+            if half == 1:
+                part = self.let(f"extractelement {self.vec(piece.width)} {value}, i64 {first}")
+            else:
+                part = self.shuffle(value, "poison", lanes, piece.width)
+            self.store(part, self.at(address, first), Piece(0, half, half))
+
     def load_stored(self, address: str, piece: Piece) -> str:
         """A piece as it lies in memory."""
         return self._read(address, piece, self.stored, self._suffix)

@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tilewright.model import Problem
 from tilewright.stencils.cpu.ir import Ir, Piece
 
 
-def transposed(ir: Ir, problem: Problem, a: str, buffer: str, padded: int, width: int) -> None:
+def blocks(problem: Problem, ir: Ir, width: int) -> int:
+    """How many blocks ``transposed`` turns one after the other."""
+    lanes = _lanes(ir, problem, width)
+    steps = problem.k if _apart(ir, problem) else -(-problem.k // lanes)
+    return -(-problem.m // lanes) * steps
+
+
+def transposed(
+    ir: Ir,
+    problem: Problem,
+    a: str,
+    buffer: str,
+    padded: int,
+    width: int,
+    between: Callable[[], None] = lambda: None,
+) -> None:
     """Write op(A) of a transposed A to ``buffer``, column after column of ``padded`` reals.
 
     A lies k-contiguous: element (row, k) at ``k + row*lda``. Blocks of ``lanes`` rows by ``lanes``
     steps of k are read along k, turned in registers, and written along the rows. Nobody reads rows past m
-    from the buffer, so what is written there is left to the compiler.
+    from the buffer, so what is written there is left to the compiler. ``between`` is called after each.
     """
     unit = 2 if problem.dtype.is_complex else 1
-    if not ir.deals(unit, width):
-        # An element of 128 bits fills a vector of the narrowest kind, which needs no turning.
-        width = unit
-    lanes = width // unit
+    lanes = _lanes(ir, problem, width)
+    width = lanes * unit
     lda = unit * problem.lda  # type: ignore[operator]
-    if ir.loose and unit * ir.stored_bits <= 64:
-        _strided(ir, problem, a, buffer, padded, width)
+    if _apart(ir, problem):
+        _strided(ir, problem, a, buffer, padded, width, between)
         return
     for row in range(0, problem.m, lanes):
         for k in range(0, problem.k, lanes):
@@ -35,9 +50,30 @@ def transposed(ir: Ir, problem: Problem, a: str, buffer: str, padded: int, width
                 target = ir.at(buffer, row * unit + (k + step) * padded, held=True)
                 ir.store(vector, target, Piece(0, width, width), held=True)
             ir.keep_order()
+            between()
 
 
-def _strided(ir: Ir, problem: Problem, a: str, buffer: str, padded: int, width: int) -> None:
+def _lanes(ir: Ir, problem: Problem, width: int) -> int:
+    """Elements of a vector: of one of 128 bits where they fill a vector of the narrowest kind, which needs no
+    turning."""
+    unit = 2 if problem.dtype.is_complex else 1
+    return width // unit if ir.deals(unit, width) else 1
+
+
+def _apart(ir: Ir, problem: Problem) -> bool:
+    """Whether elements that lie apart are read by one instruction."""
+    return ir.loose and (2 if problem.dtype.is_complex else 1) * ir.stored_bits <= 64
+
+
+def _strided(
+    ir: Ir,
+    problem: Problem,
+    a: str,
+    buffer: str,
+    padded: int,
+    width: int,
+    between: Callable[[], None],
+) -> None:
     """The same where elements that lie apart are read by one instruction."""
     unit = 2 if problem.dtype.is_complex else 1
     lda = unit * problem.lda  # type: ignore[operator]
@@ -49,6 +85,7 @@ def _strided(ir: Ir, problem: Problem, a: str, buffer: str, padded: int, width: 
             target = ir.at(buffer, row * unit + k * padded, held=True)
             ir.store(vector, target, Piece(0, width, width), held=True)
             ir.keep_order()
+            between()
 
 
 def block_transposed(ir: Ir, rows: list[str], unit: int, width: int) -> list[str]:

@@ -160,9 +160,11 @@ class Family:
     hardware does as well alone. ``ahead``: the bytes that these products may take, beyond which fewer are
     asked for; 0 for any. ``runs``: whether kernels that read packed batches from end to end, several matrices
     in a vector, gain by it as others do. ``streams``: results that are larger than the caches had better go
-    past them. ``fma_bits``: bits that a multiply-add unit takes at once; shorter vectors cost as much, longer
-    ones as many such pieces. ``pairs``: products of pairs of bfloat16 come as fast as multiply-adds of as
-    many bits.
+    past them. ``staged``: cycles of multiply-adds, for a thousand bytes of a product, up to which such
+    results go through a buffer where they do not fill lines by themselves; beyond it ordinary stores hide
+    behind them. 0: all go through the buffer, those that fill lines too. ``fma_bits``: bits that a
+    multiply-add unit takes at once; shorter vectors cost as much, longer ones as many such pieces. ``pairs``:
+    products of pairs of bfloat16 come as fast as multiply-adds of as many bits.
     """
 
     name: str
@@ -171,20 +173,33 @@ class Family:
     ahead: int = 0
     runs: bool = True
     streams: bool = True
+    staged: int = 0
     fma_bits: int = 256
     pairs: bool = False
 
     @property
-    def memory(self) -> tuple[int, int, bool, bool]:
+    def memory(self) -> tuple[int, int, bool, bool, int]:
         """What there is to know of batches from memory."""
-        return self.prefetch, self.ahead, self.runs, self.streams
+        return self.prefetch, self.ahead, self.runs, self.streams, self.staged
 
 
 FAMILIES = (
     # On one core of a Zen 5, d, s, c and z from memory, n of 5 to 32: four products ahead ran 0.9 to 3 times
     # as fast as none, fewer were as good where four take more than 32 KB, and where several matrices share a
     # vector the processor did better alone (bench/results/znver5-avx512/stores.jsonl).
-    Family("Zen 5", ("znver5", "znver6"), 4, ahead=32 << 10, runs=False, fma_bits=512, pairs=True),
+    # There, results of 16 to 64 rows that fill lines left 1.05 to 1.15 times as fast without a buffer, and of
+    # others, squares of 16 to 63 of all four types, ordinary stores were up to 1.17 times as fast from some
+    # 150 cycles for a thousand bytes on, and the buffer up to 1.15 below.
+    Family(
+        "Zen 5",
+        ("znver5", "znver6"),
+        4,
+        ahead=32 << 10,
+        runs=False,
+        staged=150,
+        fma_bits=512,
+        pairs=True,
+    ),
     # On Zen 4 no distance gained anything, from memory, at any size.
     Family("Zen", ("znver",), 0),
     # Ordinary stores with operands, C among them, asked for two products ahead were as fast as any other way
@@ -218,15 +233,16 @@ def family(cpu: str) -> Family | None:
 
 def family_limits(cpu: str) -> dict[str, int]:
     """What ``Device.limits`` says of a processor that LLVM calls ``cpu``, the fields of ``Family``:
-    ``prefetch``, ``prefetch_bytes`` (``ahead``), ``prefetch_runs`` (``runs``), ``streams``, ``fma_bits`` and
-    ``pairs``. Where the table lacks it nothing is asked for, large results are streamed, units have 256 bits,
-    and pairs of bfloat16 are slow."""
+    ``prefetch``, ``prefetch_bytes`` (``ahead``), ``prefetch_runs`` (``runs``), ``streams``, ``staged``,
+    ``fma_bits`` and ``pairs``. Where the table lacks it nothing is asked for, large results are streamed,
+    units have 256 bits, and pairs of bfloat16 are slow."""
     found = family(cpu) or Family("", (), 0)
     return {
         "prefetch": found.prefetch,
         "prefetch_bytes": found.ahead,
         "prefetch_runs": int(found.runs),
         "streams": int(found.streams),
+        "staged": found.staged,
         "fma_bits": found.fma_bits,
         "pairs": int(found.pairs),
     }

@@ -138,6 +138,19 @@ def cost(problem: Problem, device: Device, config: Config) -> float:
     return total
 
 
+def past_caches(problem: Problem, device: Device, config: Config) -> tuple[str, ...]:
+    """How results that are larger than the caches leave, the best way first; none for ordinary stores.
+
+    Those that fill lines are streamed, where ``Device.limits["staged"]`` says what was measured; a caller's
+    results that do not begin at a line go through the buffer all the same.
+    """
+    most = device.limits.get("staged", 0)
+    if not most:
+        return ("staged", "stream")
+    hidden = 1000 * cost(problem, device, config) > most * problem.bytes
+    return ("stream",) if hidden else ("stream", "staged")
+
+
 def unit_bits(device: Device) -> int:
     """Bits that a multiply-add unit takes at once: a whole vector of SVE, half or all of an AVX-512 one."""
     known = device.limits.get("fma_bits", 256)
@@ -632,7 +645,7 @@ class TileStencil(CpuStencil):
             }
             small = (self._config(problem, {**narrow, "tail": tail}, 1, deep) for tail in params["tail"])
             best = next(config for config in small if not hardware.why(config))
-        return from_memory(problem, device, space, best)
+        return from_memory(problem, device, space, best, past_caches(problem, device, best))
 
     @staticmethod
     def _config(problem: Problem, shape: Mapping[str, Any], blk_n: int, blk_k: int) -> Config:

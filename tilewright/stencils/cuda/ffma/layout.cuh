@@ -39,11 +39,17 @@ INLINE unsigned int come_barrier(int slot) { return barrier(slot); }
 INLINE unsigned int gone_barrier(int slot) { return barrier(STAGES + slot); }
 INLINE unsigned int turned_barrier(int slot) { return barrier(2 * STAGES + slot); }
 
+// Of a warp that says what it has done, one lane arrives behind a __syncwarp.
+constexpr int ARRIVALS = EACH_LANE ? 32 : 1;
+INLINE void done(unsigned int number, int lane) {
+    if (EACH_LANE || lane == 0) barrier_expect(number, 0);
+}
+
 INLINE void start_barriers() {
     UNROLL for (int i = 0; i < STAGES; i++) {
         barrier_start(come_barrier(i));
-        barrier_start_for(gone_barrier(i), WARPS);
-        if (TURN_A || TURN_B) barrier_start_for(turned_barrier(i), TURNERS);
+        barrier_start_for(gone_barrier(i), WARPS * ARRIVALS);
+        if (TURN_A || TURN_B) barrier_start_for(turned_barrier(i), TURNERS * ARRIVALS);
     }
     barriers_started();
 }

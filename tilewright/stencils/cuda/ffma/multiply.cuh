@@ -80,7 +80,7 @@ INLINE void multiply_tiles(const Product &g, const Packs &packs, const Cut &cut,
                     }
                 }
                 __syncwarp();
-                if (lane == 0) barrier_expect(gone_barrier(turn.at), 0);
+                done(gone_barrier(turn.at), lane);
                 turn = next;
             }
 #if COMPLEX

@@ -18,7 +18,7 @@ INLINE void turn_slices(const Product &g, const Cut &cut, int number, int lane) 
             // The next copy to come here goes through the other proxy.
             async_fence();
             __syncwarp();
-            if (lane == 0) barrier_expect(turned_barrier(turn.at), 0);
+            done(turned_barrier(turn.at), lane);
             turn.next();
         }
     }

@@ -19,7 +19,8 @@ from tilewright.stencils.cuda.warpgroup.needs import LINE, cut_share, cut_tiles,
 
 Columns = Mapping[str, Any]
 SETTLED = {"overlap": 0, "band": 2048, "backwards": 1, "outs": 2, "behind": 0}
-"""What changes little, as with ``warpgroup``."""
+"""What changes little, as with ``warpgroup``; and that all is copied before anything is multiplied: what copying
+behind the first tiles saves was timed of float32 alone."""
 RATE = 425
 """Products of complex halves that an SM makes in a clock, of four real ones each: 0.83 of what tensor cores
 could. This and ``BANKS`` are from tiles of 192, 128 and 64 rows at 4,096 on an H200, waves taken out."""
@@ -76,6 +77,6 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     part = np.where(cut > 0, share * slice_clocks * ASKEW + stored * np.maximum(1, share / slices), 0)
     joined = np.where(given > 0, met + others * CALLED + TOLD, 0)
     made = (whole + part + joined) * np.where(cut > 0, UNSURE, 1)
-    made = made + copies.clocks(copied_elements(p, exchange, columns["copied"]))
+    made = made + copies.clocks(copied_elements(p, exchange, columns["copied"]), columns["behind"])
     # Whatever the config: what memory brings and takes. A little of the rest still tells configs apart.
     return np.maximum(made, p.bytes / MEMORY) + made / 64 + BEGUN + (shared > 1) * TOGETHER

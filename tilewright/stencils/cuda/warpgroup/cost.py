@@ -30,7 +30,7 @@ from tilewright.stencils.cuda.warpgroup.needs import (
 )
 
 Columns = Mapping[str, Any]
-SETTLED = {"band": 2048, "backwards": 1, "behind": 0}
+SETTLED = {"band": 2048, "backwards": 1}
 """What was best or level with the best for all tiles."""
 SHALLOW, NARROW_BAND = 128, 1024
 """k up to which little more than C is moved, and the band that is then faster: by 4 to 7 in a hundred for
@@ -146,7 +146,7 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     loads = sums // gathered(sums) * -(-np.maximum(near + far, 1) // at_once(sums))
     joined = np.where(given > 0, met + loads * CALLED + np.where(far > 0, 2, 1) * TOLD, 0)
     made = (whole + part) * order * (1 + BESIDE * overlap) * np.where(cut > 0, UNSURE, 1)
-    made = made + copies.clocks(copies.elements(p.m, p.n, p.k, columns["copied"]))
+    made = made + copies.clocks(copies.elements(p.m, p.n, p.k, columns["copied"]), columns["behind"])
     small = is_small(p)
     began = BEGUN + (1 - overlap) * (BEHIND + (shared > 1) * TOGETHER) + (shared > 1) * PAIRED * small
     # Whatever the config: what memory brings and takes. A little of the rest still tells configs apart.

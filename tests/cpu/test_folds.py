@@ -1,0 +1,140 @@
+"""The ``folds`` stencil: right for every type, transposition and class, without spills, and chosen where the
+models say that it is faster."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+
+import pytest
+
+from tests.cpu.tile.pretence import AVX2, AVX512, pretended
+from tilewright.catalog import STENCILS
+from tilewright.model import DTYPES, Config, Device, Problem
+from tilewright.planning import dispatch
+from tilewright.space import HARDWARE
+from tilewright.stencils.cpu.folds.codegen import along, groups
+from tilewright.targets.cpu import llvm, processor
+from tilewright.tuning.gemm.verify import Verifier
+
+pytestmark = pytest.mark.cpu
+
+FOLDS = STENCILS["folds"]
+
+
+def drawn(seed: int) -> tuple[Problem, random.Random]:
+    """A random problem with few columns, and what draws its config."""
+    draw = random.Random(seed)
+    letter = draw.choice("sdcz")
+    m, k = (int(2 ** draw.uniform(0, 6)) for _ in "mk")
+    marks = ("tc", "ntcj") if letter in "cz" else ("t", "nt")
+    problem = Problem(
+        DTYPES[letter],
+        m,
+        draw.randint(1, 9),
+        k,
+        *(draw.choice(some) for some in marks),
+        alpha=draw.choice(("1", "any")),
+        beta=draw.choice(("0", "1", "any")),
+    )
+    changed = {f"ld{x}": getattr(problem, f"ld{x}") + draw.choice((0, 0, 3)) for x in "abc"}
+    changed |= {f"stride_{x}": None for x in "abc"}
+    changed |= draw.choice(({}, {}, {"stride_a": 0}, {"stride_b": 0}))
+    return problem.with_(**changed), draw
+
+
+def config_of(problem: Problem, device: Device, draw: random.Random) -> Config:
+    """A random config that the hardware allows."""
+    space = FOLDS.space(problem, device).only(HARDWARE)
+    while True:
+        config = Config({param.name: draw.choice(param.values) for param in space.params})
+        if not space.why(config):
+            return config
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_configs_are_right(seed: int) -> None:
+    device = processor.probe()
+    problem, draw = drawn(seed)
+    if reason := FOLDS.accepts(problem, device):
+        pytest.skip(reason)
+    config = config_of(problem, device, draw)
+    binary = llvm.compile(FOLDS.source(problem, config, device), device)
+    assert binary.facts["fma"] == binary.facts["fma_expected"]
+    kernel = llvm.load(binary)
+    call = llvm.PROTOTYPE(kernel.address)
+    verdict = Verifier(problem, seed).check(lambda made: call(*made.arguments))
+    assert verdict.ok, f"{problem.key}, {config}: {verdict.why}"
+
+
+@pytest.mark.parametrize("name", ["znver5", "znver4", "sapphirerapids", "haswell"])
+def test_defaults_do_not_spill(name: str) -> None:
+    device = pretended(name)
+    for seed in range(100, 106):
+        problem, _ = drawn(seed)
+        for batch in (2, 1 << 22):
+            asked = problem.with_(batch=batch)
+            config = FOLDS.default(asked, device)
+            assert not FOLDS.space(asked, device).only(HARDWARE).why(config)
+            facts = llvm.compile(FOLDS.source(asked, config, device), device).facts
+            assert facts["fma"] == facts["fma_expected"], f"{asked.key}, {config}"
+            # With 16 registers LLVM keeps signs of complex products on the stack: constants, and no sums.
+            constants = 3 if asked.dtype.is_complex and not device["masks"] else 0
+            assert facts["spills"] <= constants, f"{asked.key}, {config}"
+
+
+def test_what_it_refuses_it_names() -> None:
+    arm = dataclasses.replace(AVX2, features="aarch64/cortex-a57 +neon")
+    for device, spelling, trans, words in (
+        (arm, "d:3x2x9", "tn", "x86"),
+        (AVX512, "h:3x2x9", "tn", "type h"),
+        (AVX512, "d:3x2x9", "nn", "not transposed"),
+        (AVX512, "d:3x2x65", "tn", "larger than 64"),
+        (AVX512, "d:3x2x0", "tn", "nothing to compute"),
+    ):
+        (problem,) = Problem.parse(spelling)
+        problem = problem.with_(trans_a=trans[0], trans_b=trans[1])
+        assert words in str(FOLDS.accepts(problem, device))
+
+
+@pytest.mark.parametrize("device", [AVX512, AVX2], ids=lambda d: d.key)
+def test_few_columns_and_a_long_sum_run_it_and_many_columns_do_not(device: Device) -> None:
+    for spelling in ("s:3x2x62", "d:3x2x10", "s:30x30x5", "d:20x20x20"):
+        (problem,) = Problem.parse(spelling)
+        chosen = dispatch.plan(problem.with_(trans_a="t", batch=9), device, vendor=False).stencil
+        assert (chosen == "folds") == ("x2x" in spelling), spelling
+        assert dispatch.plan(problem.with_(batch=9), device, vendor=False).stencil != "folds"
+
+
+def test_a_deterministic_call_runs_another() -> None:
+    (problem,) = Problem.parse("s:3x2x62")
+    assert isinstance(FOLDS.steady(problem.with_(trans_a="t"), AVX512), str)
+
+
+def test_every_row_is_in_one_group_and_every_step_in_one_vector() -> None:
+    """Neither overlaps: a product that is added twice, or never, is wrong."""
+    for letter, m, k in (("d", 13, 19), ("z", 7, 5), ("s", 64, 64), ("c", 1, 1)):
+        problem = Problem(DTYPES[letter], m, 2, k, "t", "n")
+        unit = 2 if letter in "cz" else 1
+        for tail in ("mask", "binary"):
+            for pieces, reals in ((groups(problem, 4, tail), m * unit), (along(problem, 8), k * unit)):
+                covered = [piece.start + lane for piece in pieces for lane in range(piece.active)]
+                assert covered == list(range(reals))
+
+
+@pytest.mark.parametrize("spelling", ["d:3x3x24", "s:13x2x40", "z:7x5x30"])
+def test_every_line_of_the_product_ahead_is_asked_for_once(spelling: str) -> None:
+    """Without a loop over rows: of A, B and C, in 64 bytes each."""
+    (problem,) = Problem.parse(spelling, beta="1")
+    problem = problem.with_(trans_a="t", batch=9)
+    config = FOLDS.default(problem, AVX512).with_(prefetch=2, blk_m=16 if spelling[0] == "s" else 4)
+    assert problem.m < 2 * config["blk_m"]
+    size = problem.dtype.itemsize
+    reals = (problem.m * problem.k, problem.k * problem.n, problem.m * problem.n)
+    for asked in (problem, problem.with_(stride_b=0)):
+        text = FOLDS.source(asked, config, AVX512).text
+        sizes = reals if asked is problem else (reals[0], reals[2])
+        lines = [-(-size * some // 64) for some in sizes]
+        assert text.count("call void @llvm.prefetch") == sum(lines)
+        assert text.count("i32 1, i32 3, i32 1)") == lines[-1], "C is asked for to be written"
+    assert "@llvm.prefetch" not in FOLDS.source(problem, config.with_(prefetch=0), AVX512).text
