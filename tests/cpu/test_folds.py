@@ -138,3 +138,22 @@ def test_every_line_of_the_product_ahead_is_asked_for_once(spelling: str) -> Non
         assert text.count("call void @llvm.prefetch") == sum(lines)
         assert text.count("i32 1, i32 3, i32 1)") == lines[-1], "C is asked for to be written"
     assert "@llvm.prefetch" not in FOLDS.source(problem, config.with_(prefetch=0), AVX512).text
+
+
+@pytest.mark.parametrize("letter", "sdcz")
+def test_two_columns_of_a_transposed_operand_need_no_buffer(letter: str) -> None:
+    """Put together out of rows in registers, whatever is left of k, unless rows lie apart or are longer."""
+    device = processor.probe()
+    for n, room, buffers in ((1, 0, False), (2, 0, False), (2, 1, True), (3, 0, True)):
+        for k in (1, 5, 17, 40):
+            problem = Problem(DTYPES[letter], 7, n, k, "t", "t", beta="1", ldb=n + room)
+            wide = FOLDS.default(problem.with_(k=40, lda=None, stride_a=None, stride_b=None), AVX512)
+            text = FOLDS.source(problem, wide.with_(vector_bits=512, blk_m=2), AVX512).text
+            assert ("alloca" in text) == buffers
+            if FOLDS.accepts(problem, device):
+                continue
+            config = FOLDS.default(problem, device)
+            kernel = llvm.load(llvm.compile(FOLDS.source(problem, config, device), device))
+            call = llvm.PROTOTYPE(kernel.address)
+            verdict = Verifier(problem, k).check(lambda made, call=call: call(*made.arguments))
+            assert verdict.ok, f"{problem.key}, {config}: {verdict.why}"

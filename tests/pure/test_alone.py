@@ -94,7 +94,7 @@ def test_products_alone_in_complex64_go_to_the_array_librarys_own_routine(new_ho
     for text, by in (
         ("c:847x1582x424", {"by": "library"}),
         ("c:nj:847x1582x424", {}),
-        ("z:1168x24x1008", {}),
+        ("z:847x31x424", {}),
         ("c:847x1582x424@3", {}),
     ):
         plan = dispatch.plan(problem(text), H200)

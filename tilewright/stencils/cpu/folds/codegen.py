@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from tilewright.model import Config, Device, Problem
 from tilewright.stencils.cpu.ir import Ir, Piece, batch_loop, finish, load_scalars, strides
+from tilewright.stencils.cpu.lanes.stencil import Reader, read_of
 from tilewright.stencils.cpu.sets import ir_of
 from tilewright.stencils.cpu.staging import Stage, counted
 from tilewright.stencils.cpu.tile.codegen import Line, mixed, pieces, split
@@ -27,6 +28,20 @@ def groups(problem: Problem, blk_m: int, tail: str) -> list[Piece]:
     return pieces(problem.m * unit, blk_m * unit, "narrow" if tail == "mask" else tail)
 
 
+DEALT = 2
+"""Columns of a transposed B that are put together in registers, each out of as many vectors. Of three the
+orders of lanes would take as many registers as sums."""
+
+
+def deals(problem: Problem, vector_bits: int) -> bool:
+    """Whether columns of B are read from rows that follow one another without a gap, and put together in
+    registers where they are used; else a transposed B is turned into a buffer. One column is one vector. With
+    narrower vectors than of 512 bits LLVM spilled orders of lanes."""
+    p = problem
+    one = p.n == 1
+    return p.transposed_b and p.ldb == p.n and (one or (p.n == DEALT and vector_bits == 512))
+
+
 class Folds:
     """The writer of one function: all that a config fixes, and the methods that emit from the outside in."""
 
@@ -37,6 +52,7 @@ class Folds:
         self.width = config["vector_bits"] // problem.dtype.sum_bits
         self.steps = along(problem, self.width)
         self.line = 64 * 8 // self.ir.bits
+        self.dealt = deals(problem, config["vector_bits"])
         self.lda, self.ldb, self.ldc = (
             self.unit * (ld or 0) for ld in (problem.lda, problem.ldb, problem.ldc)
         )
@@ -51,7 +67,7 @@ class Folds:
         ir, p = self.ir, self.p
         steps = strides(ir, p)
         buffer = ""
-        if p.transposed_b:
+        if p.transposed_b and not self.dealt:
             buffer = ir.let(f"alloca [{self.apart * p.n} x {ir.real}], align 64")
             if p.stride_b == 0:
                 self.turn("%B", buffer)
@@ -119,15 +135,15 @@ class Folds:
         sizes = split(self.p.n, self.c["blk_n"])
         slots = len(parts) * len(sizes)
         for size in sizes:
-            source, sink = ir.at(b, column * self.apart), ir.at(c, column * self.ldc)
+            sink, columns = ir.at(c, column * self.ldc), range(column, column + size)
             column += size
             if turns > 1:
-                self.rolled(Piece(0, step, step), size, turns, (a, source, sink), (slot, slots))
+                self.rolled(Piece(0, step, step), columns, turns, (a, b, sink), (slot, slots))
                 slot += turns
             for part in parts if turns == 1 else parts[turns:]:
                 self.begin()
                 rows = ir.at(a, part.start // self.unit * self.lda)
-                sums = self.tile(rows, source, part, size, self.lines(slot, slots))
+                sums = self.tile(rows, b, part, columns, self.lines(slot, slots))
                 self.update(sums, ir.at(sink, part.start), part)
                 slot += 1
 
@@ -138,7 +154,7 @@ class Folds:
         self.ir.place(label)
 
     def rolled(
-        self, part: Piece, size: int, turns: int, bases: tuple[str, str, str], place: tuple[int, int]
+        self, part: Piece, columns: range, turns: int, bases: tuple[str, str, str], place: tuple[int, int]
     ) -> None:
         """Tiles of equal height one below the other as a loop; ``place``: the number of the first one, and of
         all."""
@@ -147,19 +163,35 @@ class Folds:
         def turn(index: str) -> None:
             rows = ir.let(f"mul i64 {index}, {part.active // self.unit * self.lda}")
             first = ir.let(f"mul i64 {index}, {part.active}")
-            sums = self.tile(ir.at(a, rows), b, part, size, self.lines(slot, slots, index, turns))
+            sums = self.tile(ir.at(a, rows), b, part, columns, self.lines(slot, slots, index, turns))
             self.update(sums, ir.at(c, first), part)
 
         counted(ir, "0", str(turns), 1, turn)
 
-    def tile(self, a: str, b: str, part: Piece, size: int, lines: list[Line]) -> list[list[str]]:
+    def column(self, reader: Reader, b: str, step: Piece, column: int) -> str:
+        """Some steps of a column of B; lanes past the last one are zero."""
+        ir, n = self.ir, self.p.n
+        if n == 1 or not self.dealt:
+            return ir.load(ir.at(b, column * self.apart + step.start), step)
+        places = [divmod(step.start + lane, self.unit) for lane in range(step.active)]
+        order = [(column + k * n) * self.unit + part for k, part in places]
+        idle = [-1] * (step.width - step.active)
+        read = read_of((*order, *idle), self.p.k * n * self.unit, ir.bits, False)
+        value = reader.emit(b, read)
+        if not idle:
+            return value
+        mask = [lane if lane < step.active else step.width + lane for lane in range(step.width)]
+        return ir.shuffle(value, "zeroinitializer", mask, step.width)
+
+    def tile(self, a: str, b: str, part: Piece, columns: range, lines: list[Line]) -> list[list[str]]:
         """For every column the sums of every real of ``part``, each spread over the lanes of a vector;
         ``lines`` are asked for meanwhile."""
         ir, rows = self.ir, part.active // self.unit
-        totals: list[list[str | None]] = [[None] * part.active for _ in range(size)]
+        totals: list[list[str | None]] = [[None] * part.active for _ in columns]
         each = -(-len(lines) // (len(self.steps) * rows))
+        reader = Reader(ir, DEALT)
         for step in self.steps:
-            values = [ir.load(ir.at(b, j * self.apart + step.start), step) for j in range(size)]
+            values = [self.column(reader, b, step, column) for column in columns]
             swapped = [ir.swap(value, self.width) for value in values] if self.unit == 2 else []
             for row in range(rows):
                 vector = ir.load(ir.at(a, row * self.lda + step.start), step)

@@ -35,7 +35,7 @@ from tilewright.model import Config, Device, Problem, Source
 from tilewright.space import HARDWARE, Param, Rule, Space
 from tilewright.stencils.cpu.answers import CpuStencil, of_configs, outsized, written
 from tilewright.stencils.cpu.common import from_memory, memory_rules, staged_rules
-from tilewright.stencils.cpu.folds.codegen import Folds, along, groups
+from tilewright.stencils.cpu.folds.codegen import Folds, along, deals, groups
 from tilewright.stencils.cpu.ir import ENTRY, staged_or_not
 from tilewright.stencils.cpu.lanes.stencil import LanesStencil
 from tilewright.stencils.cpu.tile import stencil as tile
@@ -49,13 +49,16 @@ FREE = 3
 read, which schedulers do before the last sums are made."""
 
 TURNED = 6
-"""Registers of 32 in which LLVM holds constants of a turned B over the sums; of 16 it holds two."""
+"""Registers of 32 in which LLVM holds constants of a turned B over the sums; of 16 four."""
+
+ORDERS = 8
+"""Registers of the orders of lanes that put two columns of B together, others for the last steps."""
 
 LONGEST = 2048
 """Multiply-adds in a row."""
 
 
-def live(problem: Problem, device: Device, blk_m: int, blk_n: int) -> int:
+def live(problem: Problem, device: Device, vector_bits: int, blk_m: int, blk_n: int) -> int:
     """Vector registers that a config needs at once: sums, values of B, and vectors of A; of C; the signs of
     complex products; orders of lanes that turn B, and a mask where masks are vectors."""
     p, parts = problem, 2 if problem.dtype.is_complex else 1
@@ -63,7 +66,10 @@ def live(problem: Problem, device: Device, blk_m: int, blk_n: int) -> int:
     most = parts * blk_n * (blk_m + 1) + FREE + 2 * (p.beta != "0") + (not device["masks"])
     # Of 16 registers signs take none: they are read from memory.
     most += 2 + 2 * ("any" in (p.alpha, p.beta)) if p.dtype.is_complex and many else 0
-    most += (TURNED if many else 2) if p.transposed_b else 0
+    if p.transposed_b and not (p.n == 1 and deals(p, vector_bits)):
+        most += (ORDERS if deals(p, vector_bits) else TURNED) if many else 4
+        # Beside prefetches, across which LLVM moves nothing, more is read before it is needed.
+        most += 4 if p.footprint > device.knee() and device.limits.get("prefetch", 0) else 0
     # Of an A that the batch shares LLVM keeps vectors from one product to the next.
     return most + 2 * (p.stride_a == 0)
 
@@ -115,7 +121,9 @@ def _rules(problem: Problem, device: Device) -> Iterator[Rule]:
         "registers",
         "queryable",
         "sums, values of B and a vector of A must fit in the vector registers",
-        lambda blk_m, blk_n: live(p, device, blk_m, blk_n) <= device["vector_registers"],
+        lambda vector_bits, blk_m, blk_n: (
+            live(p, device, vector_bits, blk_m, blk_n) <= device["vector_registers"]
+        ),
     )
     yield Rule(
         "code-size",
@@ -138,13 +146,15 @@ class Prices:
     """Two loads, which hide in part, and mostly cross the border of a line."""
     fold: float = 0.8
     """Two vectors of sums dealt out and added, or one to half of its lanes."""
+    deal: float = 0.5
+    """A load or a shuffle of those that put a column of B together."""
     turn: float = 0.67
     """What ``turning`` counts, of blocks of A; of those of B, which mostly have few real lanes, it is 1."""
 
 
 PRICES = Prices()
 
-SURE, WAITING = 0.9, 0.6
+SURE, WAITING = 0.8, 0.6
 """The part of the other stencil's cycles that have to be enough: by models that are a fifth off, and from
 memory, where both mostly wait."""
 
@@ -156,11 +166,15 @@ def cost(problem: Problem, device: Device, config: Config) -> float:
     width = config["vector_bits"] // p.dtype.sum_bits
     slots: float = max(1.0, config["vector_bits"] / tile.unit_bits(device))
     steps = len(along(p, width))
-    total = turning(p.k, p.n, unit, width) if p.transposed_b and p.stride_b != 0 else 0.0
+    turned = p.transposed_b and p.stride_b != 0 and not deals(p, config["vector_bits"])
+    total = turning(p.k, p.n, unit, width) if turned else 0.0
+    # Each of two columns is put together out of two vectors.
+    dealt = PRICES.deal * p.n if p.n > 1 and deals(p, config["vector_bits"]) else 0.0
     for columns in split(p.n, config["blk_n"]):
         for part in groups(p, config["blk_m"], config["tail"]):
             rows = part.active // unit
             total += steps * (PRICES.multiply * unit * rows * columns + PRICES.load * (rows + columns)) / 2
+            total += steps * dealt * columns
             # One vector alone takes two shuffles and an addition to be half as long, too.
             total += PRICES.fold * columns * (part.active + log2(width / part.width))
     return slots * total

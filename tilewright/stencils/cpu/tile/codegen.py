@@ -322,7 +322,7 @@ class Tile:
         if not self.spread or not self.pending or not self.p.k:
             return 0
         p, unit = self.p, self.at.unit
-        turning = TURN * -(-p.m * unit // self.width) * p.k
+        turning = TURN * len(range(0, p.m * unit, self.width)) * p.k
         multiplying = len(self.pieces) * p.n * p.k * unit / 2
         lines = len(self.pending) * turning / (turning + multiplying)
         return round(lines / blocks(p, self.ir, self.width))

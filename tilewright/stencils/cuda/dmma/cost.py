@@ -21,6 +21,7 @@ from tilewright.stencils.cuda.dmma.needs import (
     left_rows,
     lies_along,
     numbers,
+    right_columns,
     stage_bytes,
     tiles,
     unit,
@@ -36,16 +37,18 @@ HIDDEN, SLICE_CLOCKS = 0.02, 10
 FEW = {1: 0.01, 2: 0.06}
 """What products of a fragment of the right operand take longer where there is but one, of real and of complex
 numbers, whose signs are made in registers."""
+ONE = 0.08
+"""The same where each fragment of the left operand has but one: 512, in tiles of 32 x 64 and 64 x 32."""
 MEMORY = 22
 """Bytes in a clock that an SM gets of the second-level cache while all of them ask."""
 MOVED, TOGETHER = 0.02, {1: 1.01, 2: 1.003}
 """What bytes that are moved cost by the power that they take, and times longer that two blocks take that wait
 for each other and share an operand, of real and of complex numbers."""
-SMALL, CACHED = 2e7, 40
-"""Bytes of operands that both halves of that cache soon have, and what it brings of these: a guess from what
-it does for ``warpgroup``."""
-PAIRED = 1500
-"""Clocks more of clusters where operands are so small: what they cost ``warpgroup``."""
+SMALL, CACHED = 3e7, 40
+"""Bytes of a product that both halves of that cache soon have, and what it brings of its operands: a guess
+from what it does for ``warpgroup``."""
+FEW_BYTES, PAIRED = 2e7, 1500
+"""Bytes of operands that are few, and clocks more that clusters take then: what they cost ``warpgroup``."""
 BROUGHT, SCATTERED = 2100, 1.02
 """Bytes that device memory brings in a clock, and times longer where all blocks are at different k."""
 LATENCY = 30
@@ -95,11 +98,12 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     # Each warp reads the rows and the columns of its part of the tile.
     warps_m = columns["warps_m"]
     read = (tile_m * (WARPS // warps_m) + tile_n * warps_m) * LINE * (depth // unit(p)) / READ
-    small = (p.m + p.n) * p.k * p.dtype.itemsize <= SMALL
-    brought = stage_bytes(p, tile_m / cluster_n, tile_n / cluster_m, depth) / (CACHED if small else MEMORY)
+    cached = CACHED if p.bytes <= SMALL else MEMORY
+    brought = stage_bytes(p, tile_m / cluster_n, tile_n / cluster_m, depth) / cached
     # The more products a fragment of the right operand has, the longer the next one may take.
     rows = np.maximum(left_rows(p, tile_m, tile_n, warps_m) * parts, 1)
-    busy = products * (1 + FEW[parts] / rows) + HIDDEN * read + SLICE_CLOCKS
+    one = right_columns(p, tile_m, tile_n, warps_m) == 1
+    busy = products * (1 + FEW[parts] / rows + ONE * one * (parts == 1)) + HIDDEN * read + SLICE_CLOCKS
     slice_clocks = np.maximum(busy, brought) + MOVED * brought
     # Slices that are not there yet are waited for less often the longer the others last.
     slice_clocks = slice_clocks * (1 + LATENCY / ((columns["stages"] - 1) * slice_clocks))
@@ -113,5 +117,6 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     made, joined = cuts.clocks(count, places, slices, cut, slice_clocks, ASKEW, stored, sums)
     made = made * order
     # Where memory is the limit, whatever the config, a little of the rest still tells configs apart.
+    few = (p.m + p.n) * p.k * p.dtype.itemsize <= FEW_BYTES
     least = p.bytes / BROUGHT * np.where(cut == 1, SCATTERED, 1)
-    return np.maximum(made, least) + made / 64 + joined + BEGUN + PAIRED * small * (shared > 1)
+    return np.maximum(made, least) + made / 64 + joined + BEGUN + PAIRED * few * (shared > 1)

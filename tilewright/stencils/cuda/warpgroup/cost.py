@@ -15,7 +15,6 @@ from tilewright.model import Config, Device, Problem
 from tilewright.space import Space
 from tilewright.stencils.cuda import copies, cuts
 from tilewright.stencils.cuda.warpgroup.needs import (
-    BLOCK,
     LINE,
     added,
     at_once,
@@ -57,9 +56,8 @@ ASTRIDE, APART = 1.54, 1.14
 """Times more of these where columns begin inside lines of memory: of blocks that share, of those that share
 nothing."""
 CROSSED, CROSSED_ASKEW = 12, 4.7
-"""Lines of boxes that cross the end of an operand along them, of those of an operand that runs across k and
-has fewer rows (of B: columns) than a tile, that all blocks get in a clock: which begin at multiples of 32
-bytes, and which do not. Extents of 16 and of 24."""
+"""Lines of boxes that are not all inside of an operand that runs across k that all blocks get in a clock: of
+columns that begin at multiples of 32 bytes, and of others. Extents of 16, 24 and 136."""
 SECTOR = 32
 """Bytes that device memory brings at least."""
 WEIGHED = 2000
@@ -193,9 +191,10 @@ def _of_slice(p: Problem, columns: Columns, count: Any, active: Any) -> Any:
     ):
         if across:
             rate = CROSSED_ASKEW if (ld or 0) * p.dtype.itemsize % SECTOR else CROSSED
-            crosses = (inside < tile) & (columns["copied"] & which == 0)
-            crossed = np.where(crosses, -(-inside // BLOCK) * slice_of(p) * active / rate, 0)
-            longest = np.maximum(longest, crossed)
+            # Of all tiles in this direction those boxes that are not inside, as many in each on average.
+            along, box = -(-inside // tile), slice_of(p)
+            outside = (along * tile // box - inside // box) / along * (columns["copied"] & which == 0)
+            longest = np.maximum(longest, outside * box * active / rate)
     # Of tiles that are alike those whose blocks share B were faster.
     weighed = LINE * (tile_m / columns["cluster_n"] + 1.05 * tile_n / columns["cluster_m"]) / WEIGHED
     # Slices that are not there yet are waited for less often the more are on their way.
