@@ -106,6 +106,15 @@ def test_few_columns_and_a_long_sum_run_it_and_many_columns_do_not(device: Devic
         assert dispatch.plan(problem.with_(batch=9), device, vendor=False).stencil != "folds"
 
 
+def test_from_memory_numbers_of_64_bits_run_another() -> None:
+    for letter in "sdcz":
+        (problem,) = Problem.parse(f"{letter}:3x2x60", batch=AVX512["l3"])
+        device, asked = pretended("znver5"), problem.with_(trans_a="t")
+        assert (dispatch.plan(asked, device, vendor=False).stencil == "folds") == (letter in "sc")
+        few = asked.with_(batch=9)
+        assert dispatch.plan(few, device, vendor=False).stencil == "folds"
+
+
 def test_a_deterministic_call_runs_another() -> None:
     (problem,) = Problem.parse("s:3x2x62")
     assert isinstance(FOLDS.steady(problem.with_(trans_a="t"), AVX512), str)
