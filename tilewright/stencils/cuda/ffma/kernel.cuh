@@ -50,9 +50,6 @@
 #ifndef A_FIRST
 #define A_FIRST (ROWS <= COLUMNS)  // whether numbers of A are read before those of B: so the compiler finds other registers
 #endif
-#ifndef EACH_LANE
-#define EACH_LANE 0  // whether each lane says what its warp has done: checkers of races do not see what a __syncwarp orders
-#endif
 #ifndef PRODUCTS
 #define PRODUCTS (COMPLEX ? 4 : 1)  // real ones that a product of complex matrices is made of: 4, or 3 of sums of parts
 #endif

@@ -39,7 +39,11 @@ INLINE unsigned int come_barrier(int slot) { return barrier(slot); }
 INLINE unsigned int gone_barrier(int slot) { return barrier(STAGES + slot); }
 INLINE unsigned int turned_barrier(int slot) { return barrier(2 * STAGES + slot); }
 
-// Of a warp that says what it has done, one lane arrives behind a __syncwarp.
+// Of a warp that says what it has done, one lane arrives behind a __syncwarp; each lane where a checker of races runs the kernel,
+// which follows a barrier's arrivals and does not see what a __syncwarp orders.
+#ifndef EACH_LANE
+#define EACH_LANE 0
+#endif
 constexpr int ARRIVALS = EACH_LANE ? 32 : 1;
 INLINE void done(unsigned int number, int lane) {
     if (EACH_LANE || lane == 0) barrier_expect(number, 0);
