@@ -115,28 +115,28 @@ def test_copies_in_a_graph_that_runs_again_and_beside_each_other() -> None:
             a, b, out = (torch.view_as_complex(x) for x in (a, b, out))
             config = SQUARE | {"copied": 1, "exchange": exchange % 2} | fixed
             config |= {"behind": int(config["tile_m"] == 128 and exchange > 0)}
-            keys: dict[str, Any] = {"out": out, "trans_a": "t", "trans_b": "n"}
-            planned = tw.plan(a, b, **keys, stencil="pairs", config=config)
-            sets.append((planned, a, b, keys, stream))
+            orders: dict[str, Any] = {"trans_a": "t", "trans_b": "n"}
+            planned = tw.plan(a, b, out=out, **orders, stencil="pairs", config=config)
+            sets.append((planned, a, b, out, stream))
     torch.cuda.synchronize()
-    want = [torch.view_as_real(planned(a, b, **keys)).clone() for planned, a, b, keys, _ in sets]
+    want = [torch.view_as_real(planned(a, b, out=out)).clone() for planned, a, b, out, _ in sets]
     torch.cuda.synchronize()
     for _ in range(5):
-        for planned, a, b, keys, stream in sets:
+        for planned, a, b, out, stream in sets:
             with torch.cuda.stream(stream):
-                torch.view_as_real(keys["out"]).zero_()
-                planned(a, b, **keys)
+                torch.view_as_real(out).zero_()
+                planned(a, b, out=out)
         torch.cuda.synchronize()
-        for one, right in zip(sets, want, strict=True):
-            assert torch.equal(torch.view_as_real(one[3]["out"]), right)
-    planned, a, b, keys, _ = sets[0]
+        for (*_, out, _), right in zip(sets, want, strict=True):
+            assert torch.equal(torch.view_as_real(out), right)
+    planned, a, b, out, _ = sets[0]
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        planned(a, b, **keys)
+        planned(a, b, out=out)
     for _ in range(5):
-        torch.view_as_real(keys["out"]).zero_()
+        torch.view_as_real(out).zero_()
         graph.replay()
-        assert torch.equal(torch.view_as_real(keys["out"]), want[0])
+        assert torch.equal(torch.view_as_real(out), want[0])
 
 
 @pytest.mark.parametrize("order", [("n", "n"), ("n", "t"), ("t", "n"), ("c", "c")])

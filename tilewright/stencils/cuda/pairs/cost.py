@@ -18,9 +18,8 @@ from tilewright.stencils.cuda.pairs.needs import SLICE, clusters, copied_element
 from tilewright.stencils.cuda.warpgroup.needs import LINE, cut_share, cut_tiles, cut_workers, stage_bytes
 
 Columns = Mapping[str, Any]
-SETTLED = {"overlap": 0, "band": 2048, "backwards": 1, "outs": 2, "behind": 0}
-"""What changes little, as with ``warpgroup``; and that all is copied before anything is multiplied: what
-copying behind the first tiles saves was timed of float32 alone."""
+SETTLED = {"overlap": 0, "band": 2048, "backwards": 1, "outs": 2}
+"""What changes little, as with ``warpgroup``."""
 RATE = 425
 """Products of complex halves that an SM makes in a clock, of four real ones each: 0.83 of what tensor cores
 could. This and ``BANKS`` are from tiles of 192, 128 and 64 rows at 4,096 on an H200, waves taken out."""
