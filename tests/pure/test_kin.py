@@ -218,6 +218,18 @@ def test_records_of_the_caches_or_of_a_c_that_is_read_do_not_stand_in(recorded: 
     assert planned(SMALL, EMERALD).origin == "near"
 
 
+def test_from_memory_a_processors_own_records_serve_their_sizes_alone(recorded: Any) -> None:
+    """There the default is the better guess; of the same sizes under another alpha they serve."""
+    other = Problem.parse("d:8x16x8@1000000")[0]
+    recorded(replace(record(LARGE, "memory", "tile", EMERALD), problem=other))
+    assert planned(LARGE, EMERALD).origin == "default"
+    small = Problem.parse("d:8x16x8@100")[0]
+    recorded(replace(record(SMALL, "cached", "tile", EMERALD), problem=small))
+    assert planned(SMALL, EMERALD).origin == "near"
+    recorded(record(LARGE, "memory", "tile", EMERALD, alpha="any"))
+    assert planned(LARGE, EMERALD).origin == "near"
+
+
 def test_a_record_that_breaks_a_rule_here_is_passed_over(recorded: Any) -> None:
     wide = record(LARGE, "memory", "tile", EMERALD)
     recorded(replace(wide, config=wide.config.with_(vector_bits=1024)))
