@@ -14,7 +14,7 @@ demo: $(READY)
 SHARED := amx bad_einsum batch_last blocked build chain cli compact cores einsum entries examples export farm \
 	fast_calls fork forms gemm halves kernels lanes libraries matmul numpy_rules opt_einsum plans processors steady \
 	stores tensors torch unload verify workspace
-SHARING := $(SHARED:%=tests/cpu/test_%.py) $(addprefix tests/cpu/,cublaslt jax patches starter tile)
+SHARING := $(SHARED:%=tests/cpu/test_%.py) $(addprefix tests/cpu/,cublaslt jax patches launching tile)
 test: $(READY)
 	@$(BIN)/python -m pytest -n auto --dist worksteal $(COUNT) tests/pure
 	@$(BIN)/python -m pytest -n auto --dist worksteal tests/compile

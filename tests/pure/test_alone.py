@@ -28,7 +28,7 @@ def problem(text: str, **fields: object) -> Problem:
 
 @pytest.fixture(autouse=True)
 def forgotten() -> Iterator[None]:
-    """What is remembered of a table is of the one that a test put in its place."""
+    """What is remembered of a table ends with the test that put another in its place."""
     alone.measured.cache_clear()
     yield
     alone.measured.cache_clear()

@@ -137,9 +137,9 @@ def measured(device: str, stencil: str, letter: str) -> Measured | None:
 
 def standing(stencil: str, p: Problem, device: Device) -> tuple[bool, float] | None:
     """Whether a stencil's default may be counted on to be no slower than the library for a product alone, and
-    how many times as fast as that it is expected to be; None where the stencil was not measured on a device
-    that is alike, or the product is none of this kind. Where it was, but hardly in this type, nothing may be
-    counted on: what it gains in batches it seldom gains alone."""
+    how many times as fast as that it is expected to be; None where the stencil, or any in this type, was not
+    measured on a device that is alike, or the product is none of this kind. A stencil that hardly met a type
+    that others were measured in may not be counted on: what it gains in batches it seldom gains alone."""
     if device.kind not in kin.LIBRARIES or not is_alone(p):
         return None
     known = [key for key, stencils in table().items() if stencil in stencils]

@@ -205,7 +205,7 @@ def plan(
 
 
 def _unrecorded(problem: Gemm, device: Device) -> Config | None:
-    """Which of the vendor's products runs where no record says it; None: the one that comes first."""
+    """Which of the vendor's products runs where no record says it; None: cuBLASLt's, where it serves."""
     own = isinstance(problem, Problem) and device.kind in kin.LIBRARIES and alone.by_own_routine(problem)
     return Config({"by": "library"}) if own else None
 
@@ -329,7 +329,7 @@ def _near(
         record
         for name in TARGETS[device.kind].keys(device.key)
         for record in _near_on(problem, kind, name, without)
-        if _serves(record, problem, device, kind) and _as_large(record, problem, device, kind)
+        if _serves(record, problem, device, kind) and _sizes_serve(record, problem, device, kind)
     )
     return _usable(found, problem, device, single)
 
@@ -346,7 +346,7 @@ def _serves(record: Record, problem: Gemm, device: Device, kind: str) -> bool:
     return kind != "memory" or (record.problem.beta == "0") == (problem.beta == "0")
 
 
-def _as_large(record: Record, problem: Gemm, device: Device, kind: str) -> bool:
+def _sizes_serve(record: Record, problem: Gemm, device: Device, kind: str) -> bool:
     """Whether a record of this device is of these sizes, or may stand in for others. On a processor it may
     not from memory: on a Zen 5 the default was 1.05 times as fast as records of near sizes in the mean of 75
     squares, more than 3 % faster at 35 and slower at 12, and on an Emerald Rapids it was faster at four of

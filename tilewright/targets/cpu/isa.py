@@ -209,8 +209,8 @@ FAMILIES = (
     Family("Skylake server", ("skylake-avx512", "cascadelake", "cooperlake"), 2, streams=False),
     # On a Xeon with AVX-512 two ahead gained 35 % at n = 16 and 19 % at n = 24, doubles from memory, and
     # streaming 1.04 to 1.39 (bench/results/emeraldrapids-avx512/stores.jsonl). Of its winners from the caches
-    # 106 of 109 of the stencil `tile` have vectors of 512 bits (store/data); the
-    # default that follows from it was not timed there.
+    # 106 of 109 of the stencil `tile` have vectors of 512 bits (store/data). The default that follows from it
+    # was timed from memory (bounds-untuned.jsonl there), and from the caches beside NumPy alone.
     Family(
         "Xeon", ("sapphirerapids", "emeraldrapids", "graniterapids", "diamondrapids"), 2, fma_bits=512
     ),

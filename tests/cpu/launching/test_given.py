@@ -8,7 +8,7 @@ import struct
 import numpy as np
 import pytest
 
-from tests.cpu.starter.launches import (
+from tests.cpu.launching.launches import (
     CODE,
     KERNEL,
     LAUNCH,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.cpu.starter.launches import CODE, Fake, block_of, starting
+from tests.cpu.launching.launches import CODE, Fake, block_of, starting
 from tilewright.errors import DeviceError
 
 pytestmark = pytest.mark.cpu

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.cpu.starter.launches import fake
+from tests.cpu.launching.launches import fake
 
 __all__ = ["fake"]

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.cpu.starter.launches import FUNCTION, KERNEL, LAUNCH, Fake, Slow, block_of, starting, words_at
+from tests.cpu.launching.launches import FUNCTION, KERNEL, LAUNCH, Fake, Slow, block_of, starting, words_at
 from tilewright.model import Binary, Kernel, Source
 from tilewright.runtime import fastcall_cuda
 from tilewright.targets.cpu import llvm, processor

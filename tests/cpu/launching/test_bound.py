@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.cpu.starter.launches import CODE, KERNEL, Fake, Slow, words_at
+from tests.cpu.launching.launches import CODE, KERNEL, Fake, Slow, words_at
 from tilewright.arrays.layout import Job
 from tilewright.catalog import STENCILS
 from tilewright.errors import CompileError, DeviceError
