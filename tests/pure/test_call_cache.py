@@ -26,7 +26,7 @@ EXEMPT = {
     "arrays.pointers._staging": "pinned memory",
     "calls.along._inverse": "arithmetic",
     "calls.along._order": "arithmetic",
-    "cli.queries.points": "a count of a space",
+    "cli.queries.spaces.points": "a count of a space",
     "contract.einsum._dotted": "arithmetic",
     "contract.einsum._program": "follows from layouts alone",
     "custom.definition._RECEIVED": "what a child was sent",

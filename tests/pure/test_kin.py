@@ -11,7 +11,7 @@ import pytest
 
 from tilewright.calls import explain
 from tilewright.catalog import STENCILS
-from tilewright.cli import queries
+from tilewright.cli.queries import devices, records
 from tilewright.errors import ArgumentError
 from tilewright.model import Config, Device, Problem, Record, Timing
 from tilewright.planning import dispatch, kin
@@ -284,7 +284,7 @@ def test_a_device_is_called_what_the_commands_call_it(key: str) -> None:
     for name in capability.keys(key):
         assert capability.canonical(name) == key
         assert capability.named(name) is device
-        assert queries.device_of(name).key == key
+        assert devices.device_of(name).key == key
 
 
 def test_names_of_other_devices_stay() -> None:
@@ -306,5 +306,5 @@ def test_what_was_filed_under_an_older_key_is_found(recorded: Any) -> None:
     store.save_ceilings("h100", 1, {"peak.s.1": 2.0})
     assert dispatch.ceilings(H100) == {"bandwidth.copy.1": 3e12, "peak.s.1": 2.0}
     store.append(record("s:300x200x104@5000", "memory", "classic", H100))
-    gpus = [device for device in queries.reported()[1] if device.kind == "cuda"]
+    gpus = [device for device in records.reported()[1] if device.kind == "cuda"]
     assert [(device.name, device.key) for device in gpus] == [(H100.name, old.key), (H100.name, "h100")]

@@ -12,8 +12,9 @@ import pytest
 import tilewright as tw
 from tilewright.calls import settings
 from tilewright.catalog import STENCILS
-from tilewright.cli import queries, render
+from tilewright.cli import render
 from tilewright.cli.commands import arguments
+from tilewright.cli.queries import runs
 from tilewright.errors import ArgumentError, RecordsError
 from tilewright.model import Config, Device, Problem, Record, Timing
 from tilewright.planning import dispatch
@@ -277,7 +278,7 @@ def test_what_is_no_set_is_refused(store: Records, monkeypatch: pytest.MonkeyPat
 def test_the_table_says_both_counts_and_what_was_not_measured(
     store: Records, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    row = queries.kernel_set(made(FakeTuner(store, seconds, seconds, BEST)))
+    row = runs.kernel_set(made(FakeTuner(store, seconds, seconds, BEST)))
     assert row["kernels"][0]["serves"] == row["kernels"][0]["binaries"] == 3
     render.kernel_set(row)
     said = capsys.readouterr().out

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from tests.pure.gpu_commands.asked import CEILINGS, H200, KNOWN, one
-from tilewright.cli import compare, queries, render
+from tilewright.cli import compare, render
+from tilewright.cli.queries.records import exported, page, reported
 from tilewright.cli.report import pages
 from tilewright.errors import ArgumentError
 from tilewright.model import Config, Device, Plan, Problem, Record, Timing
@@ -173,24 +174,24 @@ def test_a_page_of_several_devices(records: Records, tmp_path: Path, monkeypatch
     monkeypatch.setattr(dispatch, "device", lambda kind="cpu": cpu)
     monkeypatch.setattr(devices, "missing", lambda: "no driver")
     records.save_ceilings("h200", 1, CEILINGS)
-    rows, known = queries.reported()
+    rows, known = reported()
     assert [(d.key, d.kind) for d in known] == [("a-cpu", "cpu"), ("h200", "cuda"), ("old <gpu>", "cuda")]
-    page = tmp_path / "page.html"
-    written = queries.page(page, [], [], every=False, library="embedded")
+    path = tmp_path / "page.html"
+    written = page(path, [], [], every=False, library="embedded")
     assert {name: written[name] for name in ("devices", "problems", "tries", "shown")} == {
         "devices": ["a-cpu", "h200", "old <gpu>"],
         "problems": 4,
         "tries": 8,
         "shown": 8,
     }
-    text = page.read_text()
+    text = path.read_text()
     assert text.count("plotly.js v") == 1
     assert "old &lt;gpu&gt;" in text
     assert "old <gpu>" not in text
     # 64 Tflop/s of 66.9, of cuBLAS 50.
     assert re.search(r">64\.00 TF/s</td><td[^>]*>96</td><td[^>]*>1\.28</td>", text)
     with pytest.raises(ArgumentError, match="no timed kernel"):
-        pages.report(page, rows, [Device("cpu", "x", "x", {})])
+        pages.report(path, rows, [Device("cpu", "x", "x", {})])
 
 
 def test_records_of_a_gpu_are_written_without_ceilings(
@@ -200,9 +201,9 @@ def test_records_of_a_gpu_are_written_without_ceilings(
     records.save_ceilings("a-cpu", 1, {"peak.d.1": 1e10})
     monkeypatch.setattr(dispatch, "records", lambda: records)
     path = tmp_path / "gpu.jsonl"
-    assert queries.exported(path, H200, every=False) == 2
+    assert exported(path, H200, every=False) == 2
     assert [json.loads(line).keys() & {"ceilings"} for line in path.read_text().splitlines()] == [set()] * 2
-    assert queries.exported(path, H200, every=True) == 8
+    assert exported(path, H200, every=True) == 8
     assert len(path.read_text().splitlines()) == 8
-    assert queries.exported(path, Device("cpu", "A", "a-cpu", {}), every=False) == 1
+    assert exported(path, Device("cpu", "A", "a-cpu", {}), every=False) == 1
     assert len(path.read_text().splitlines()) == 2

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from tilewright.cli import progress, queries
+from tilewright.cli import progress
+from tilewright.cli.queries import spaces
 from tilewright.cli.report import gather
 from tilewright.model import Problem
 from tilewright.targets.cuda import capability
@@ -82,11 +83,11 @@ def test_time_that_is_left() -> None:
 def test_spaces_are_counted_once_and_slow_ones_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     (problem,) = Problem.parse("d:8x8x8@1000")
     device = capability.named("h200")
-    monkeypatch.setattr(queries, "SLOW", 60.0)
-    points = queries.Points(device)
-    whole = gather.STENCILS["tiny"].space(queries.sized(problem, "memory", device), device)
+    monkeypatch.setattr(spaces, "SLOW", 60.0)
+    points = spaces.Points(device)
+    whole = gather.STENCILS["tiny"].space(spaces.sized(problem, "memory", device), device)
     assert points.of(problem, "memory", "tiny") == (whole.size, whole.count())
-    monkeypatch.setattr(queries, "SLOW", -1.0)
+    monkeypatch.setattr(spaces, "SLOW", -1.0)
     assert points.of(problem, "cached", "tiny") is not None
     assert points.of(Problem.parse("d:9x9x9@1000")[0], "memory", "tiny") is None
     assert points.of(problem, "memory", "tiny") == (whole.size, whole.count())

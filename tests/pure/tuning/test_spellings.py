@@ -145,7 +145,7 @@ def test_the_demo_tunes_what_its_own_example_runs(monkeypatch: pytest.MonkeyPatc
         return []
 
     monkeypatch.setattr(demo, "tuned", tuned)
-    monkeypatch.setattr(demo.queries, "settled", lambda problem, regime: problem.m == 32)
+    monkeypatch.setattr(demo.runs, "settled", lambda problem, regime: problem.m == 32)
     problems = [problem for n in demo.DEMO for problem in Problem.parse(f"d:{n}")]
     demo._demo_tuned(problems, quiet=True)
     spelled = demo.PYTHON.partition('explain("')[2].partition('"')[0]

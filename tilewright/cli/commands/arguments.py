@@ -9,7 +9,7 @@ import typer
 
 from tilewright.catalog import TARGETS
 from tilewright.cli import render
-from tilewright.cli.queries import accepted
+from tilewright.cli.queries.texts import accepted
 from tilewright.errors import ArgumentError
 from tilewright.model import Gemm, Problem, parsed
 from tilewright.planning import dispatch

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tilewright.cli import queries, render
+from tilewright.cli import render
+from tilewright.cli.queries import devices
 from tilewright.planning import dispatch
 
 
@@ -12,12 +13,12 @@ def of_processor(quiet: bool, again: bool = False) -> None:
     if again or not any(name.startswith("knee.") for name in known):
         if not quiet:
             render.aside.print("measuring bandwidth, peak and knee (some seconds) ...")
-        queries.measure_ceilings()
+        devices.measure_ceilings()
 
 
 def of_gpus(quiet: bool, again: bool = False) -> dict[str, str]:
     """See to it that the ceilings of the GPUs are known; why they are not, by their keys."""
-    failed = queries.measure_gpus(again)
+    failed = devices.measure_gpus(again)
     if not quiet:
         for key, reason in failed.items():
             render.aside.print(f"no bound: {key} was not measured: {reason}", markup=False)

@@ -7,10 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from tilewright.cli import compare, queries, render
+from tilewright.cli import compare, render
 from tilewright.cli.commands import ceilings
 from tilewright.cli.commands.arguments import Json, Kind, Regime, Spellings, of_one_size, put, teller, usable
-from tilewright.cli.queries import accepted
+from tilewright.cli.queries.ladder import ladder_table
+from tilewright.cli.queries.texts import accepted
 from tilewright.errors import ArgumentError
 from tilewright.model import Problem
 from tilewright.planning import dispatch
@@ -60,4 +61,4 @@ def ladder(
 ) -> None:
     """Kernels for one product, each one step nearer to cuBLAS, beside it: six in single precision, eight on
     tensor cores in half precision."""
-    put(queries.ladder_table(n, device, rounds, teller(as_json), type_), as_json, render.ladder)
+    put(ladder_table(n, device, rounds, teller(as_json), type_), as_json, render.ladder)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from tilewright.cli import queries, render
+from tilewright.cli import render
 from tilewright.cli.commands import ceilings
 from tilewright.cli.commands.arguments import Json
 from tilewright.cli.commands.comparing import compared
 from tilewright.cli.commands.tuning import tuned
+from tilewright.cli.queries import devices, runs
 from tilewright.model import Problem
 
 DEMO = (2, 3, 4, 5, 8, 12, 16, 17, 24, 32)
@@ -32,7 +33,7 @@ def _demo_tuned(problems: Sequence[Problem], quiet: bool) -> None:
     """Tune what of the demo's stages is not settled yet."""
     for beta, regime, seconds in DEMO_STAGES:
         asked = [problem.with_(beta=beta) for problem in problems]
-        todo = [problem for problem in asked if not queries.settled(problem, regime)]
+        todo = [problem for problem in asked if not runs.settled(problem, regime)]
         if todo:
             if not quiet:
                 what = f"{len(todo)} of {len(asked)} sizes, beta {beta}, {regime}"
@@ -44,7 +45,7 @@ def demo(as_json: Json = False) -> None:
     """The main job, from nothing: measure this machine, tune ten sizes, compare, use it from Python."""
     begin = time.monotonic()
     ceilings.of_processor(as_json)
-    machine = queries.machine()
+    machine = devices.machine()
     if not as_json:
         render.doctor(machine)
     problems = [problem for n in DEMO for problem in Problem.parse(f"d:{n}")]

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tilewright.calls.explain import explain_plan
-from tilewright.cli import queries, render
+from tilewright.cli import render
 from tilewright.cli.commands import ceilings
 from tilewright.cli.commands.arguments import (
     Beta,
@@ -19,7 +19,8 @@ from tilewright.cli.commands.arguments import (
     problems_of,
     put,
 )
-from tilewright.cli.queries import accepted
+from tilewright.cli.queries import devices, plans, spaces
+from tilewright.cli.queries.texts import accepted
 from tilewright.planning import dispatch
 from tilewright.tuning import timing
 from tilewright.tuning.tuner import sized
@@ -32,7 +33,7 @@ def doctor(
     """What this machine and its GPUs are, what was measured on them, and what is missing."""
     ceilings.of_processor(as_json, remeasure)
     failed = ceilings.of_gpus(True, remeasure)
-    put(queries.machine(failed), as_json, render.doctor)
+    put(devices.machine(failed), as_json, render.doctor)
 
 
 def space(
@@ -57,31 +58,31 @@ def space(
     accepted("regime", regime, timing.REGIMES)
     asked_floors = {"min_threads": min_threads, "min_blocks": min_blocks, "min_reuse": min_reuse}
     floors = {name: value for name, value in asked_floors.items() if value is not None}
-    there = queries.device_of(device)
+    there = devices.device_of(device)
     data = []
     for found in problems_of([problem], beta):
         # What a GPU is given is one product or a batch as it is asked for; a CPU's is a batch.
         asked = found if found.batch > 1 or there.kind != "cpu" else sized(found, regime, there)
-        for name in queries.stencils(asked, stencil, there):
-            whole = queries.whole(asked, name, there, guidelines, floors)
+        for name in spaces.stencils(asked, stencil, there):
+            whole = spaces.whole(asked, name, there, guidelines, floors)
             row = {"problem": asked.spelling, "beta": asked.beta, "regime": regime, "stencil": name}
             row["device"] = there.key
             if why is None:
-                row |= queries.counted(asked, regime, name, there, whole, rules, funnel)
+                row |= spaces.counted(asked, regime, name, there, whole, rules, funnel)
             else:
-                row |= queries.broken(asked, name, there, whole, why)
+                row |= spaces.broken(asked, name, there, whole, why)
             data.append(row)
     put(data, as_json, render.spaces if why is None else render.reasons)
 
 
 def explain(problem: Spelling, beta: Beta = "0", device: Where = "cpu", as_json: Json = False) -> None:
     """What a call would run, and why. The batch, as in d:8x8x8@100000, decides on cores and regime."""
-    there = queries.device_of(device)
-    plans = [dispatch.plan(found, there) for found in problems_of([problem], beta)]
+    there = devices.device_of(device)
+    found = [dispatch.plan(asked, there) for asked in problems_of([problem], beta)]
     if as_json:
-        render.show_json([queries.planned(plan) for plan in plans])
+        render.show_json([plans.planned(plan) for plan in found])
     else:
-        print("\n".join(map(explain_plan, plans)))
+        print("\n".join(map(explain_plan, found)))
 
 
 def show(
@@ -96,8 +97,8 @@ def show(
     as_json: Json = False,
 ) -> None:
     """The program that a call would run, from its source to assembly, with registers and spills."""
-    there = queries.device_of(device)
-    stages = queries.STAGES[there.kind]
+    there = devices.device_of(device)
+    stages = plans.STAGES[there.kind]
     which = stages[0] if stage is None else accepted("stage", stage, stages)
-    data = [queries.shown(found, there, stencil, config, which) for found in problems_of([problem], beta)]
+    data = [plans.shown(found, there, stencil, config, which) for found in problems_of([problem], beta)]
     put(data, as_json, lambda rows: render.programs(rows, which))

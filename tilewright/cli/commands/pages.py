@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
-from tilewright.cli import queries, render
+from tilewright.cli import render
 from tilewright.cli.commands.arguments import Json, put
-from tilewright.cli.queries import accepted
+from tilewright.cli.queries import records
+from tilewright.cli.queries.texts import accepted
 from tilewright.cli.report import differences, markup, pages
 from tilewright.errors import ArgumentError
 
@@ -57,13 +58,13 @@ def report(
             raise ArgumentError("compare goes with no --from, --peers or --every; accepted: files as A and B")
         _compare(out, compare, threshold, library, as_json)
         return
-    written = queries.page(out or PAGE, files or [], peers or [], every=every, library=library)
+    written = records.page(out or PAGE, files or [], peers or [], every=every, library=library)
     put(written, as_json, render.written)
 
 
 def _compare(out: Path | None, sides: tuple[str, str], threshold: float, library: str, as_json: bool) -> None:
     """``report --compare``. Raises ``typer.Exit`` with code 1 where there is a regression."""
-    data = queries.compared(*sides, threshold)
+    data = records.compared(*sides, threshold)
     if out is not None:
         pages.comparison(out, data, library=library)
     put(data | {"path": out and str(out)}, as_json, render.differences)

@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from tilewright.catalog import TARGETS
-from tilewright.cli import queries, render
+from tilewright.cli import render
 from tilewright.cli.commands.arguments import Json, Spellings, Where, put
-from tilewright.cli.queries import accepted
+from tilewright.cli.queries import devices, records
+from tilewright.cli.queries.texts import accepted
 from tilewright.export import library
 from tilewright.export.text import LIBRARY, PREFIX
 from tilewright.store import gaps as store_gaps
@@ -30,7 +31,7 @@ def gaps(
     """
     if device is not None:
         accepted("device", device, list(TARGETS))
-    rows = queries.gaps(device)
+    rows = records.gaps(device)
     put(rows, as_json, render.gaps)
     if clear:
         store_gaps.clear()
@@ -43,7 +44,7 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Write the best records of a device, and a processor's ceilings, as JSON lines to share."""
-    count = queries.exported(path, queries.device_of(device), every)
+    count = records.exported(path, devices.device_of(device), every)
     put({"path": str(path), "records": count}, as_json, lambda _: print(f"{path}: {count} records"))
 
 
@@ -52,7 +53,7 @@ def import_(
 ) -> None:
     """Take in records that export wrote, or all of another records file (records.sqlite). What no kernel of
     this version could be is left out and named."""
-    taken = queries.imported(path)
+    taken = records.imported(path)
 
     def draw(_: object) -> None:
         print(f"{path}: {taken.new} new records")

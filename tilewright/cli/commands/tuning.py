@@ -10,7 +10,7 @@ import typer
 
 from tilewright import api
 from tilewright.calls.gaps import gaps as found_gaps
-from tilewright.cli import kernels, progress, queries, render
+from tilewright.cli import kernels, progress, render
 from tilewright.cli.commands.arguments import (
     EVERY_BETA,
     SPELLED,
@@ -28,7 +28,8 @@ from tilewright.cli.commands.arguments import (
     teller,
     usable,
 )
-from tilewright.cli.queries import accepted
+from tilewright.cli.queries import devices, runs, spaces
+from tilewright.cli.queries.texts import accepted
 from tilewright.errors import ArgumentError
 from tilewright.model import Gemm
 from tilewright.planning import dispatch
@@ -91,12 +92,12 @@ def tune(
     more: dict[str, Any] = {"tries": tries, "search": search, "gaps": gaps}
     more |= {"gpus": gpus, "cluster": cluster, "again": again, "model": model}
     kind = device if gpus is None else "cuda"
-    there = queries.device_of(kind) if model else dispatch.device(usable(kind))
+    there = devices.device_of(kind) if model else dispatch.device(usable(kind))
     if model and "cached" in regimes:
         # Models know of nothing else, and the screen names what is at work.
         regimes = ["cached"]
     results = tuned(problems or [], effort, budget, regimes, as_json, kind, betas, **more)
-    put([queries.found(result, result.device or there) for result in results], as_json, render.tuned)
+    put([runs.found(result, result.device or there) for result in results], as_json, render.tuned)
 
 
 def set_(
@@ -130,7 +131,7 @@ def set_(
         vendor=vendor,
         listen=teller(as_json),
     )
-    row = queries.kernel_set(found)
+    row = runs.kernel_set(found)
     if output is not None:
         found.save(output)
         row["written"] = str(output)
@@ -195,16 +196,16 @@ def tuned(
         jobs += gap_jobs(found_gaps(device), regimes, EFFORTS[effort].seconds, budget)
     names = [f"{render.short(job.problem.spelling)} beta {job.problem.beta}, {job.regime}" for job in jobs]
     whole = EFFORTS[effort][1] == "exhaustive"
-    first = queries.device_of(device)
-    spaces: dict[str, queries.Points] = {}
+    first = devices.device_of(device)
+    known: dict[str, spaces.Points] = {}
     with progress.board(names, quiet) as tell:
 
         def listen(state: Progress) -> None:
             regime = jobs[state.done].regime
             there = state.device or first
-            counted = spaces.setdefault(there.key, queries.Points(there))
-            part = done_of(state, queries.points(state.problem, regime, device) if whole else None)
-            tell(queries.standing(state, regime, there, part, counted))
+            counted = known.setdefault(there.key, spaces.Points(there))
+            part = done_of(state, spaces.points(state.problem, regime, device) if whole else None)
+            tell(runs.standing(state, regime, there, part, counted))
 
         return api.tune(
             problems,
