@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import tilewright as tw
+from tilewright.arrays.segments import shapes_of
+from tilewright.calls import segments
 from tilewright.calls.segments import clamped
 from tilewright.model import DTYPES
 from tilewright.targets.cuda import devices
@@ -187,6 +189,22 @@ def test_a_graph_goes_by_the_borders_that_are_there_when_it_is_replayed(torch: A
         want = wanted(torch, wide(torch, a), wide(torch, b), clamped(np.array(given), 100, 4, False), "m")
         close = 1e-4 if letter == "s" else 1e-2
         torch.testing.assert_close(wide(torch, out), want, rtol=close, atol=close)
+
+
+@pytest.mark.parametrize("pairs", [False, True])
+def test_a_call_in_complex_half_comes_again(torch: Any, pairs: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = values(torch, "hc", 100, 24), values(torch, "hc", 4, 24, 40, seed=1)
+    ends = torch.tensor([10, 20, 60, 90], dtype=torch.int32, device="cuda")
+    want = tw.segment_matmul(a, b, ends)
+    kind = {"dtype": "hc"} if pairs else {}
+    left, right = (torch.view_as_real(x) if pairs else x for x in (a, b))
+    looked: list[int] = []
+    monkeypatch.setattr(segments, "shapes_of", lambda *given: looked.append(1) or shapes_of(*given))
+    for _ in range(3):
+        got = tw.segment_matmul(left, right, ends, **kind)
+        assert got.dtype == (torch.float16 if pairs else torch.complex32)
+        assert torch.equal(got if pairs else torch.view_as_real(got), torch.view_as_real(want))
+    assert len(looked) == pairs, "the call in complex32 had been made"
 
 
 def test_an_out_over_an_operand_is_right_twice(torch: Any) -> None:

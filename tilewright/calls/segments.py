@@ -24,7 +24,7 @@ from tilewright.arrays.view import Array, ArrayView, Layout, address_of, aligned
 from tilewright.calls import product
 from tilewright.calls.settings import threads
 from tilewright.calls.spec import PLAIN, Options, checked_out, forced_config, matmul_spec, of_pairs
-from tilewright.dtypes import COMPLEX_HALF
+from tilewright.dtypes import COMPLEX_HALF, FLOAT16
 from tilewright.errors import ArgumentError, DTypeError
 from tilewright.forks import making
 from tilewright.model import Config, Plan
@@ -98,14 +98,14 @@ def segment_matmul(
     if (offsets is None) == (sizes is None):
         raise ArgumentError("offsets and sizes are both given, or neither; accepted: one of them")
     name, given = ("offsets", offsets) if sizes is None else ("sizes", sizes)
-    if dtype is None and config is None and type(a) is not np.ndarray:
-        called = _call_of(a, b, given, out, name, split)
+    pairs = of_pairs(dtype)
+    if config is None and type(a) is not np.ndarray:
+        called = _call_of(a, b, given, out, (name, split, pairs))
         found = None if called is None else call_cache.BOUND.get(called[0])
         if found is not None and called is not None:
             result = found(*called[1:], out)
             if result is not None:
                 return result
-    pairs = of_pairs(dtype)
     backend = backend_of(a=a, b=b, out=out, **{name: given})
     with backend.current():
         return _on(backend, a, b, (name, given), split, out, pairs, forced_config(config))
@@ -143,8 +143,11 @@ def _on(
     bound = run(backend, asked, config)
     if given is not None and given is not target:
         backend.assign(given, target)
-    elif bound is not None and not pairs and config is None and left is x.array and right is y.array:
-        _remember(backend, bound, (left, right, ends, target), (a, b, borders[1], out), borders[0], split)
+    elif (
+        bound is not None and config is None and (x.own and y.own) and (left is x.array and right is y.array)
+    ):
+        tag = borders[0], split, pairs
+        _remember(backend, bound, (left, right, ends, target), (a, b, borders[1], out), tag)
     return out if out is not None else x.wrap(target)
 
 
@@ -154,12 +157,15 @@ def _on(
 class _Remembered:
     """A call on arrays of a library on a GPU as it was made before: it launches and checks nothing else."""
 
-    def __init__(self, backend: Any, bound: Any, arrays: tuple[Layout, ...], swap: bool):
+    def __init__(self, backend: Any, bound: Any, arrays: tuple[Layout, ...], swap: bool, pairs: bool):
         self.library, self.index = backend.library, backend.index
         self.bound, self.swap = bound, swap
         # With one GPU nobody has to ask which one is current.
         self.several = backend.calls is None or backend.calls.several
-        self.shape, self.dtype = arrays[3].shape, arrays[3].dtype
+        out = arrays[3]
+        # Numbers of a caller who gave float16 pairs (..., 2) are such pairs.
+        self.shape: tuple[int, ...] = (*out.shape, 2) if pairs else out.shape
+        self.dtype: np.dtype[Any] = FLOAT16 if pairs else out.dtype
         self.reaches = [bounds(array) for array in arrays]
 
     def __call__(self, addresses: tuple[int, ...], address: Callable[[Any], int], out: Any) -> Any:
@@ -167,6 +173,7 @@ class _Remembered:
         library, made = self.library, out
         if out is None:
             made = library.empty(self.shape, self.dtype, self.index)
+            made = library.in_kind(made) if self.dtype == COMPLEX_HALF else made
             addresses = (*addresses, address(made))
         elif self._meets(addresses):
             return None
@@ -186,9 +193,10 @@ class _Remembered:
 
 
 def _call_of(
-    a: Any, b: Any, ends: Any, out: Any, name: str, split: str
+    a: Any, b: Any, ends: Any, out: Any, tag: tuple[str, str, bool]
 ) -> tuple[Any, tuple[int, ...], Callable[[Any], int]] | None:
-    """All that a call on arrays of one class goes by, the addresses, and what reads them; None for others."""
+    """All that a call on arrays of one class goes by, ``tag`` beside what they say of themselves, the
+    addresses, and what reads them; None for others."""
     found = looker(a)
     if found is None:
         return None
@@ -200,7 +208,7 @@ def _call_of(
         addresses = tuple(map(found.address, given))
         # A new result begins wherever widest accesses may.
         together = addresses[0] | addresses[1] | (addresses[3] if out is not None else 0)
-        return ("segments call", name, split, *looks, together % WIDEST), addresses, found.address
+        return ("segments call", *tag, *looks, together % WIDEST), addresses, found.address
     except (TypeError, RuntimeError):
         return None  # Not to be hashed, or without memory.
 
@@ -210,20 +218,21 @@ def _remember(
     bound: tuple[Any, bool],
     arrays: tuple[Layout, ...],
     given: tuple[Any, ...],
-    name: str,
-    split: str,
+    tag: tuple[str, str, bool],
 ) -> None:
-    """Put calls like this one into the call cache, where nothing had to be copied."""
-    if backend.library is None or arrays[3].dtype == COMPLEX_HALF:
+    """Put calls like this one into the call cache, where nothing had to be copied. ``tag``: what the borders
+    are given as, what is split, and whether numbers are float16 pairs."""
+    if backend.library is None:
         return
     # Whether gradients are wanted changes from call to call.
     if any(getattr(value, "requires_grad", False) for value in given):
         return
     a, b, ends, out = given
-    called = _call_of(a, b, ends, out, name, split)
+    called = _call_of(a, b, ends, out, tag)
     places = tuple(address_of(array) for array in arrays[: 3 if given[3] is None else 4])
     if called is not None and called[1] == places:
-        call_cache.keep(call_cache.BOUND, called[0], _Remembered(backend, bound[0], arrays, bound[1]))
+        found = _Remembered(backend, bound[0], arrays, swap=bound[1], pairs=tag[2])
+        call_cache.keep(call_cache.BOUND, called[0], found)
 
 
 def _integers(backend: Backend, name: str, value: Any) -> Layout:

@@ -18,6 +18,7 @@ from tilewright.arrays import dlpack
 from tilewright.calls import settings
 from tilewright.calls.segments import clamped
 from tilewright.catalog import STENCILS
+from tilewright.dtypes import COMPLEX_HALF, widened
 from tilewright.model import Binary, Config, Device, Kernel, Launch, SegmentedProblem
 from tilewright.runtime import build
 from tilewright.stencils.cuda.segments.needs import aligned
@@ -57,7 +58,10 @@ def memory(address: int, shape: Sequence[int], steps: Sequence[int], dtype: np.d
             "version": 3,
         }
 
-    return as_strided(np.asarray(Interface()), tuple(shape), [step * dtype.itemsize for step in steps])
+    # The type string of a record says its size alone.
+    return as_strided(
+        np.asarray(Interface()).view(dtype), tuple(shape), [step * dtype.itemsize for step in steps]
+    )
 
 
 def compute(p: SegmentedProblem, block: bytes) -> None:
@@ -80,7 +84,14 @@ def compute(p: SegmentedProblem, block: bytes) -> None:
             (said[f"stride_{name}"], said[f"group_{name}"], *(steps[::-1] if transposed else steps)),
             dtype,
         )
-        return found.conj() if conj else found
+        wide = found if name == "c" else widened(found)
+        return wide.conj() if conj else wide
+
+    def put(target: np.ndarray, product: np.ndarray) -> None:
+        if dtype == COMPLEX_HALF:
+            target["re"], target["im"] = product.real, product.imag
+        else:
+            target[...] = product
 
     a = operand("a", m, k, p.transposed_a, p.conj_a)
     b = operand("b", k, n, p.transposed_b, p.conj_b)
@@ -88,15 +99,15 @@ def compute(p: SegmentedProblem, block: bytes) -> None:
     kind = np.dtype(np.int64 if said["wide"] else np.int32)
     ends = memory(said["offsets"], (said["groups"] + said["first"],), (1,), kind)
     if p.axis != "k":
-        c[...] = 0
+        put(c, np.zeros(()))
     for group, (begin, end) in enumerate(clamped(ends, p.length, p.groups, bool(said["sizes"]))):
         here = slice(begin, end)
         if p.axis == "m":
-            c[:, 0, here] = a[:, 0, here] @ b[:, group]
+            put(c[:, 0, here], a[:, 0, here] @ b[:, group])
         elif p.axis == "n":
-            c[:, 0, :, here] = a[:, group] @ b[:, 0, :, here]
+            put(c[:, 0, :, here], a[:, group] @ b[:, 0, :, here])
         else:
-            c[:, group] = a[:, 0, :, here] @ b[:, 0, here]
+            put(c[:, group], a[:, 0, :, here] @ b[:, 0, here])
 
 
 @pytest.fixture

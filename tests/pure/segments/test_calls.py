@@ -19,6 +19,7 @@ from tilewright.arrays.view import ArrayView, Looker, Owner, address_of, view_at
 from tilewright.calls import segments as calls
 from tilewright.calls import settings
 from tilewright.calls.segments import clamped
+from tilewright.dtypes import COMPLEX_HALF, FLOAT16
 from tilewright.errors import ArgumentError, DTypeError
 from tilewright.model import SegmentedProblem
 
@@ -124,7 +125,7 @@ def test_nothing_to_add_up_and_nothing_at_all() -> None:
 
 
 class Arrays(Library):
-    """A library whose arrays are ``Bare``."""
+    """A library whose arrays are ``Bare``, and which has float16 pairs for complex half, as CuPy."""
 
     name = "bare"
 
@@ -148,6 +149,8 @@ class Arrays(Library):
         return contextlib.nullcontext()
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype, index: int) -> Bare:
+        if dtype == COMPLEX_HALF:
+            shape, dtype = (*shape, 2), FLOAT16
         room = np.empty(int(np.prod(shape)) * dtype.itemsize + 16, np.uint8)
         at = -address_of(room) % 16
         return Bare(room[at : len(room) - 16 + at].view(dtype).reshape(shape))
@@ -158,10 +161,13 @@ class Arrays(Library):
     def real(self, array: ArrayView) -> Any:
         return array.owner.value
 
+    def pairs(self, value: Any) -> Any:
+        return value
 
-def test_a_call_that_was_made_before_is_not_looked_at_again(
-    gpu: list[SegmentedProblem], monkeypatch: pytest.MonkeyPatch
-) -> None:
+
+@pytest.fixture
+def library(monkeypatch: pytest.MonkeyPatch) -> Arrays:
+    """A library whose calls are remembered."""
     library = Arrays()
     monkeypatch.setattr(lookup, "library_of", lambda value: library if isinstance(value, Bare) else None)
     look = Looker(
@@ -169,8 +175,20 @@ def test_a_call_that_was_made_before_is_not_looked_at_again(
         lambda x: address_of(x.array),
     )
     monkeypatch.setattr(calls, "looker", lambda value: look if isinstance(value, Bare) else None)
-    made = []
+    return library
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """One for each call whose shapes are looked at."""
+    made: list[int] = []
     monkeypatch.setattr(calls, "shapes_of", lambda *given: made.append(1) or shapes_of(*given))
+    return made
+
+
+def test_a_call_that_was_made_before_is_not_looked_at_again(
+    gpu: list[SegmentedProblem], library: Arrays, made: list[int]
+) -> None:
     a, b = (library.empty(shape, np.dtype("f4"), 0) for shape in ((8, 4), (2, 4, 4)))
     ends = Bare(np.array([3, 6]))
     for turn in range(3):
@@ -194,6 +212,34 @@ def test_a_call_that_was_made_before_is_not_looked_at_again(
     settings.forget()
     tw.segment_matmul(a, b, ends)
     assert len(made) == 5
+
+
+def test_a_call_of_pairs_that_was_made_before_is_not_looked_at_again(
+    gpu: list[SegmentedProblem], library: Arrays, made: list[int]
+) -> None:
+    half = np.dtype("f2")
+    a, b = (library.empty(shape, half, 0) for shape in ((8, 3, 2), (2, 3, 5, 2)))
+    ends = Bare(np.array([3, 6]))
+
+    def numbers(pairs: Bare) -> np.ndarray:
+        return pairs.array[..., 0] + 1j * pairs.array[..., 1].astype(np.float32)
+
+    for turn in range(3):
+        a.array[...], b.array[...] = (np.arange(48).reshape(8, 3, 2) + turn) % 5, turn + 1
+        ends.array[0] = turn
+        want = wanted(numbers(a), numbers(b), clamped(ends.array, 8, 2, False), "m")
+        got = tw.segment_matmul(a, b, ends, dtype="hc")
+        assert (got.array.shape, got.array.dtype) == ((8, 5, 2), half)
+        np.testing.assert_array_equal(numbers(got), want)
+        out = library.empty((8, 5, 2), half, 0)
+        assert tw.segment_matmul(a, b, ends, out=out, dtype="hc") is out
+        np.testing.assert_array_equal(numbers(out), want)
+    # Once with a new result, and once with an array for it.
+    assert len(made) == 2
+    assert gpu[-1].dtype.letter == "hc"
+    # The same arrays as float16 are another call: 2 columns of A do not meet 5 rows.
+    with pytest.raises(ArgumentError, match="2 columns do not meet 5 rows"):
+        tw.segment_matmul(a, b, ends)
 
 
 A, B, ENDS = np.ones((6, 3)), np.ones((2, 3, 4)), np.array([2, 6])
