@@ -29,7 +29,7 @@ import tilewright as tw
 from bench import lines, machine, pages
 from tilewright.errors import DeviceError
 from tilewright.planning import dispatch
-from tilewright.runtime.fastcall_cpu import find_team
+from tilewright.runtime.team import find_team
 from tilewright.targets.cpu.nodes import FOLDER, Node, listed, nodes
 from tilewright.tuning import timing
 

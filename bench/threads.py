@@ -37,7 +37,7 @@ from tilewright.model import DTYPES
 from tilewright.planning import dispatch
 from tilewright.runtime import bound_cpu
 from tilewright.runtime.bound_cpu import Bound
-from tilewright.runtime.fastcall_cpu import find_team
+from tilewright.runtime.team import find_team
 from tilewright.tuning import timing as measure
 
 SLOWER = 0.98

@@ -13,7 +13,7 @@ import pytest
 import tilewright as tw
 from bench import pages
 from tilewright.arrays.numpy_ import new_output
-from tilewright.runtime.fastcall_cpu import find_team
+from tilewright.runtime.team import find_team
 
 pytestmark = pytest.mark.cpu
 

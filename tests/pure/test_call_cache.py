@@ -58,7 +58,15 @@ EXEMPT = {
     "tuning.cluster._idle": "children of a worker of a cluster",
     "tuning.timing._rank": "arithmetic",
 }
-PURE = ("stencils.", "targets.", "store.paths.", "tutorial.", "runtime.fastcall_", "runtime.cublaslt.")
+PURE = (
+    "stencils.",
+    "targets.",
+    "store.paths.",
+    "tutorial.",
+    "runtime.fastcall_",
+    "runtime.team.",
+    "runtime.cublaslt.",
+)
 """Stencils are pure functions; targets find out what a machine is, load code and keep handles."""
 
 

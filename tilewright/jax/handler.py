@@ -23,7 +23,7 @@ import jax
 from tilewright.errors import UnsupportedError
 from tilewright.jax.program import ENTRIES, TEXT
 from tilewright.jax.table import Planned, Table, key_of
-from tilewright.runtime import fastcall_cpu
+from tilewright.runtime import compiled
 from tilewright.targets.cpu import processor
 
 TARGETS = {"cpu": "tilewright_cpu", "cuda": "tilewright_cuda"}
@@ -42,7 +42,7 @@ class Handlers:
         self.table = Table()
         # Messages stay for good: nobody says when XLA has read one.
         self._messages: list[Any] = []
-        self.program, self.entries = fastcall_cpu.load(TEXT, ENTRIES, processor.probe())
+        self.program, self.entries = compiled.load(TEXT, ENTRIES, processor.probe())
         self._missing = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int64)(
             self._make
         )

@@ -20,7 +20,7 @@ from tilewright.jax.backends import backend_on
 from tilewright.jax.handler import Handlers
 from tilewright.jax.table import Planned
 from tilewright.model import DTYPES, Plan
-from tilewright.runtime import fastcall_cpu, fastcall_cuda
+from tilewright.runtime import compiled, fastcall_cuda
 
 Lies = tuple[tuple[int, ...], tuple[int, ...]]
 """A shape of three axes or more, (..., rows, columns), and the strides of it in elements."""
@@ -82,7 +82,7 @@ def planned(call: Call, index: int, *, alone: bool = False) -> tuple[Plan, Plann
 
 
 def _on_cpu(bound: Any) -> Planned:
-    context = fastcall_cpu.context_at(bound.context)
+    context = compiled.context_at(bound.context)
     return Planned.of(context, bound.job.swap, _starts(bound.job), bound, threads=bound.threads)
 
 

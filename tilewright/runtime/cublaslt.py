@@ -37,7 +37,7 @@ from typing import Any, NamedTuple
 
 from tilewright.errors import DeviceError
 from tilewright.model import Config, Problem
-from tilewright.runtime import fastcall_cpu, fastcall_cuda
+from tilewright.runtime import compiled, fastcall_cuda, launching
 from tilewright.targets.cuda import bindings, devices, driver
 
 # ---- the constants of cublasLt.h, cublas_api.h and library_types.h
@@ -409,13 +409,13 @@ def workspace_bytes(index: int) -> int:
 class Workspaces:
     """The workspaces of one GPU, by stream and thread, in a table that compiled code reads.
 
-    The table's first word is the number of its rows; ``fastcall_cuda.SPACES`` is what a row holds. Rows are
+    The table's first word is the number of its rows; ``launching.SPACES`` is what a row holds. Rows are
     added and never changed: a thread or stream with the number of one that has ended has its workspace, in
     which nothing runs any more once later work does.
     """
 
     ROWS = 64
-    WORDS = len(fastcall_cuda.SPACES)
+    WORDS = len(launching.SPACES)
 
     def __init__(self, index: int, size: int, allocate: Callable[[int], driver.Memory] = driver.allocate):
         self.index, self.size, self._allocate = index, size, allocate
@@ -515,7 +515,7 @@ class Product:
         o, spaces = self.operation, self.spaces
         a, b, c = o.layouts
         words = {
-            "matmul": fastcall_cpu.address_of(o.library.cublasLtMatmul),
+            "matmul": compiled.address_of(o.library.cublasLtMatmul),
             "handle": o.handle,
             "operation": o.desc,
             "alpha": o.alpha,

@@ -18,24 +18,19 @@ only one.
 from __future__ import annotations
 
 import ctypes
-import functools
-import hashlib
-import os
 import struct
-import sys
-import sysconfig
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import BuiltinFunctionType
 from typing import Any
 
 import numpy as np
 
-from tilewright.model import Device, Kernel, Source
+from tilewright.model import Device, Kernel
+from tilewright.runtime.compiled import BYTES_HEAD, MethodDef, address_of, builtin, load, method, ordinary
+from tilewright.runtime.team import ALLOWED, find_team
 from tilewright.runtime.words import field, word
 from tilewright.stencils.cpu.ir import LAYOUT_WORDS
-from tilewright.store import binaries
-from tilewright.targets.cpu import llvm
 
 # Words of a context, by name. After them: for each array its rank, 8 extents and 8 byte strides.
 WORDS = [
@@ -78,7 +73,6 @@ RANK_MAX = 8
 PIECES = 4
 LINE_WORDS = 8
 ARRAY_WORDS = 1 + 2 * RANK_MAX
-BYTES_HEAD = bytes.__basicsize__ - 1
 
 # Byte offsets in a NumPy array object.
 DATA, RANK, SHAPE, STRIDES, DESCR, FLAGS = 16, 24, 32, 40, 56, 64
@@ -353,35 +347,8 @@ finish:
     return same + apart + PART + team + raw + call + "\ndeclare i64 @llvm.smin.i64(i64, i64)\n"
 
 
-class MethodDef(ctypes.Structure):
-    """CPython's ``PyMethodDef``."""
-
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("function", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    )
-
-
 METHOD = "call"
 """The name of builtins that serve a call on arrays."""
-_METH_FASTCALL = 0x0080
-_make_builtin = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.py_object)(
-    ("PyCFunction_NewEx", ctypes.pythonapi)
-)
-
-
-def method(entry: int, name: str = "tilewright") -> MethodDef:
-    """What makes builtins of a name of a compiled entry ``ptr entry(ptr self, ptr arguments, i64 count)``."""
-    return MethodDef(name.encode(), entry, _METH_FASTCALL, None)
-
-
-def builtin(made_of: MethodDef, context: bytes, keep: object) -> Callable[..., Any]:
-    """A builtin function whose ``self`` is a context. It holds ``made_of`` and ``keep`` while it lives."""
-    # CPython asks nothing of the module of a builtin but to hold it, and its garbage collector looks in.
-    function: Callable[..., Any] = _make_builtin(ctypes.addressof(made_of), context, (made_of, keep))
-    return function
 
 
 def raw(function: Callable[..., Any], threads: int) -> tuple[int, bytes] | None:
@@ -395,88 +362,6 @@ def raw(function: Callable[..., Any], threads: int) -> tuple[int, bytes] | None:
     (most,) = struct.unpack_from("<q", context, place)
     struct.pack_into("<q", context, place, min(most, threads))
     return next(iter(_natives.values())).raw, bytes(context)
-
-
-def context_at(context: bytes) -> int:
-    """Where the words of a context lie, for as long as it lives."""
-    return id(context) + BYTES_HEAD
-
-
-def ordinary() -> bool:
-    """Whether Python and the system call compiled code as the programs of this package are written."""
-    return (
-        sys.implementation.name == "cpython"
-        and not sysconfig.get_config_var("Py_GIL_DISABLED")
-        and ctypes.sizeof(ctypes.c_void_p) == 8
-        and sys.byteorder == "little"
-        and os.name == "posix"
-    )
-
-
-def load(
-    text: str, entries: tuple[str, ...], device: Device, imports: Mapping[str, int] | None = None
-) -> tuple[Kernel, dict[str, int]]:
-    """A program in memory, from the disk or compiled and put there, and the address of each entry.
-    ``imports``: where names lie that it refers to.
-
-    Raises ``CompileError`` when LLVM refuses it.
-    """
-    source = Source(text, entries[0])
-    name = hashlib.sha256(f"{source.digest} {device.features} {llvm.toolchain()}".encode()).hexdigest()[:32]
-    return binaries.loaded(
-        name, lambda binary: llvm.load_entries(binary, entries, imports), lambda: llvm.compile(source, device)
-    )
-
-
-@dataclass(frozen=True)
-class Team:
-    """The addresses of an OpenMP runtime, and where it was found."""
-
-    parallel: int
-    thread_num: int
-    num_threads: int
-    path: str
-
-
-def address_of(function: Any) -> int:
-    """Where a function of ``ctypes`` lies."""
-    return ctypes.cast(function, ctypes.c_void_p).value or 0
-
-
-@functools.cache
-def find_team() -> Team | None:
-    """An OpenMP runtime with GCC's interface, already loaded or on the system; None when there is none.
-
-    One that the process has loaded comes first: two runtimes would keep two sets of threads.
-    """
-    names = []
-    try:
-        with open("/proc/self/maps") as maps:
-            loaded = {line.split()[-1] for line in maps if "omp" in line and ".so" in line}
-        names += sorted(
-            path for path in loaded if os.path.basename(path).startswith(("libgomp", "libomp", "libiomp"))
-        )
-    except OSError:
-        pass
-    names += ["libgomp.so.1", "libomp.so.5", "libomp.so", "libiomp5.so"]
-    for name in names:
-        try:
-            library = ctypes.CDLL(name)
-            return Team(
-                address_of(library.GOMP_parallel),
-                address_of(library.omp_get_thread_num),
-                address_of(library.omp_get_num_threads),
-                name,
-            )
-        except (OSError, AttributeError):
-            continue
-    return None
-
-
-# OpenMP's threads do not survive a fork: in the child a team would wait for threads that are gone.
-_teams_allowed = ctypes.c_longlong(1)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=lambda: setattr(_teams_allowed, "value", 0))
 
 
 @dataclass(frozen=True)
@@ -541,7 +426,7 @@ def _make(device: Device) -> Native:
         "parallel": team.parallel if team else 0,
         "thread_num": team.thread_num if team else 0,
         "num_threads": team.num_threads if team else 0,
-        "teams_allowed": ctypes.addressof(_teams_allowed),
+        "teams_allowed": ctypes.addressof(ALLOWED),
     }
     run = ctypes.CFUNCTYPE(None, ctypes.c_char_p, *[ctypes.c_void_p] * 3)(addresses["run"])
     return Native(

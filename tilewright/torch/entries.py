@@ -31,7 +31,7 @@ import numpy as np
 import torch
 
 from tilewright.model import Kernel
-from tilewright.runtime import fastcall_cpu
+from tilewright.runtime import compiled
 from tilewright.targets.cpu import processor
 from tilewright.torch.program import ADDED, AXES, CONTEXT, ENTRIES, KEY, KINDS, ROW, ROWS, named, text
 
@@ -82,13 +82,13 @@ def loaded() -> Loaded | None:
     Compiling it takes about 50 ms, once for all processes."""
     # Without it a program is served all the same, by kernels written in Python.
     with suppress(Exception):
-        if fastcall_cpu.ordinary():
+        if compiled.ordinary():
             shim = _library("cpu")
             # Found by way of the library: exceptions have to be those of its C++ runtime.
             imports = {name: _symbol(shim, name) for name in ("__gxx_personality_v0", "_Unwind_Resume")}
             names = [named(kind, operator) for kind in KINDS for operator in (*ENTRIES, ADDED)]
             entries = ("put", *names, *(f"{name}_at" for name in names))
-            code, addresses = fastcall_cpu.load(text(), entries, processor.probe(), imports)
+            code, addresses = compiled.load(text(), entries, processor.probe(), imports)
             put = ctypes.CFUNCTYPE(ctypes.c_void_p, *[ctypes.c_void_p] * 2)(addresses["put"])
             return Loaded(code, addresses, put, shim, _takes(shim))
     return None
@@ -99,7 +99,7 @@ def _library(name: str) -> ctypes.CDLL:
 
 
 def _symbol(library: ctypes.CDLL, name: str) -> int:
-    return fastcall_cpu.address_of(getattr(library, name))
+    return compiled.address_of(getattr(library, name))
 
 
 def _mangled(space: str, function: str, writes: bool) -> str:
@@ -252,7 +252,7 @@ class Entries:
         """The words of every context of a kind of device. Raises ``AttributeError`` where one is missing."""
         words = {name: _symbol(self.loaded.shim, symbol) for name, symbol in SHIM.items()}
         words["stream"] = _symbol(library, STREAM) if kind == "CUDA" else 0
-        words["ask"] = fastcall_cpu.address_of(self._ask)
+        words["ask"] = compiled.address_of(self._ask)
         return words | {"table": self.table.ctypes.data}
 
     def begin(self) -> None:

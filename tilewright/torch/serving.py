@@ -35,7 +35,7 @@ from tilewright.calls.executable import Executable, executable
 from tilewright.calls.spec import Options
 from tilewright.errors import RoomError, UnsupportedError
 from tilewright.model import Plan
-from tilewright.runtime import call_cache, fastcall_cpu, fastcall_cuda
+from tilewright.runtime import call_cache, compiled, fastcall_cpu, fastcall_cuda
 from tilewright.runtime.device_calls import Memo, Prepared, distances
 from tilewright.torch import entries
 from tilewright.torch.products import SHARED, detached
@@ -100,7 +100,7 @@ class Choice:
             made = fastcall_cpu.raw(function, torch.get_num_threads())
             if made is not None:
                 self.context = made[1]
-                found = made[0], fastcall_cpu.context_at(made[1])
+                found = made[0], compiled.context_at(made[1])
         if found is None:
             return {"asks": 1}
         steps = [math.prod(self.shape[at + 1 :]) for at in range(len(self.shape))]

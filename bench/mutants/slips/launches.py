@@ -62,7 +62,7 @@ SLIPS: tuple[Slip, ...] = (
     ),
     Slip("tilewright/targets/cuda/tensormap.py", "-first % MAP_ALIGNMENT", "first % MAP_ALIGNMENT", _PATCHES),
     Slip(
-        "tilewright/runtime/fastcall_cuda.py",
+        "tilewright/runtime/launching.py",
         "%odd.here = and i64 %address, %patch.mask",
         "%odd.here = and i64 0, %patch.mask",
         _PATCHES,

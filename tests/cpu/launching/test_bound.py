@@ -14,7 +14,7 @@ from tilewright.arrays.layout import Job
 from tilewright.catalog import STENCILS
 from tilewright.errors import CompileError, DeviceError
 from tilewright.model import Binary, Kernel, Plan, Problem
-from tilewright.runtime import bound_cuda, fastcall_cpu, fastcall_cuda
+from tilewright.runtime import bound_cuda, compiled, fastcall_cuda
 from tilewright.targets.cpu import llvm, processor
 from tilewright.targets.cuda import capability, driver
 
@@ -76,7 +76,7 @@ def test_where_there_is_no_program_python_launches(
         monkeypatch.setattr(sysconfig, "get_config_var", lambda name: name == "Py_GIL_DISABLED")
     else:
         monkeypatch.setattr(
-            *((fastcall_cpu, "load", refuse) if what == "compiler" else (processor, "probe", refuse))
+            *((compiled, "load", refuse) if what == "compiler" else (processor, "probe", refuse))
         )
     fastcall_cuda._loaded.cache_clear()
     try:

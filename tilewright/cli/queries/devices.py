@@ -13,7 +13,8 @@ from tilewright.catalog import TARGETS
 from tilewright.errors import ArgumentError, DeviceError
 from tilewright.model import Device, Record
 from tilewright.planning import dispatch
-from tilewright.runtime.fastcall_cpu import find_team, native
+from tilewright.runtime.fastcall_cpu import native
+from tilewright.runtime.team import find_team
 from tilewright.targets.cpu import named
 from tilewright.targets.cpu import nodes as memory
 from tilewright.targets.cpu.isa import ISAS
