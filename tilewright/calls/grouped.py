@@ -8,7 +8,7 @@ faster by the library, is bound once, like products together (``list_runs``).
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from tilewright.arrays.gpu import need_cuda
 from tilewright.arrays.layout import LETTERS, transposed
 from tilewright.arrays.overlap import Integers
 from tilewright.arrays.pointers import Groups, Pointers
-from tilewright.arrays.tables import Oriented, Table, oriented, usable_input, usable_output
+from tilewright.arrays.tables import Oriented, Table, oriented, usable_input
 from tilewright.arrays.view import Layout, address_of
 from tilewright.calls.list_runs import MANY, Run, even_runs, sides, spread, stacked
 from tilewright.calls.matrix_lists import (
@@ -30,9 +30,17 @@ from tilewright.calls.matrix_lists import (
     same_matrices,
     typed,
 )
-from tilewright.calls.spec import Options, ProductSpec, forced_config, gemm_spec, number, of_pairs
+from tilewright.calls.spec import Options, ProductSpec, forced_config, gemm_spec, of_pairs
+from tilewright.calls.tables import (
+    alike,
+    letter_of,
+    need_fit,
+    need_outputs,
+    need_real,
+    new_results,
+    scalars_of,
+)
 from tilewright.catalog import of_lists
-from tilewright.dtypes import is_complex
 from tilewright.errors import ArgumentError, DeviceError
 from tilewright.model import Device, GroupedProblem, Plan
 from tilewright.planning import classes, dispatch
@@ -184,18 +192,6 @@ class _Part:
         return driver.Launcher(bound_cuda.kernel(self.plan, backend.index), launch, self.argument)
 
 
-def _scalars(value: Any, name: str, count: int) -> np.ndarray[Any, Any]:
-    """One complex number for each element."""
-    if isinstance(value, Sequence | np.ndarray) and np.ndim(value) == 1:
-        found = np.asarray(value)
-        if found.dtype.kind not in "biufc" or len(found) != count:
-            raise ArgumentError(
-                f"{name} has {len(found)} elements of {found.dtype}; accepted: a number, or {count} numbers"
-            )
-        return found.astype(np.complex128)
-    return np.full(count, number(value, name), np.complex128)
-
-
 def planned(
     a: Any,
     b: Any,
@@ -219,7 +215,7 @@ def planned(
     given = {"a": a, "b": b}
     lists = {name: listed(value, name) for name, value in given.items()}
     count = len(lists["a"])
-    alphas, betas = (_scalars(x, name, count) for x, name in zip(scalars, ("alpha", "beta"), strict=True))
+    alphas, betas = (scalars_of(x, name, count) for x, name in zip(scalars, ("alpha", "beta"), strict=True))
     if c is not None and (betas != 0).any():
         lists["c"] = listed(c, "c")
     if out is not None:
@@ -253,23 +249,23 @@ def _of_lists(
         if not (name == "c" and in_place)
     }
     dtype = typed({name: table.dtype for name, table in tables.items()})
-    _real(scalars, dtype)
-    left, right = tables["a"].op(_letter(options.trans_a)), tables["b"].op(_letter(options.trans_b))
-    right = _alike(right, left, "b")
-    _fits(left, right)
+    need_real(scalars, dtype)
+    left, right = tables["a"].op(letter_of(options.trans_a)), tables["b"].op(letter_of(options.trans_b))
+    right = alike(right, left, "b")
+    need_fit(left, right)
     if "out" in tables:
-        target = _alike(tables["out"], left, "out")
-        _outputs_fit(target, left, right, "out")
+        target = alike(tables["out"], left, "out")
+        need_outputs(target, left, right, "out")
         results = out
     else:
-        target, results = _new_results(backend, left, right, dtype, lists["a"], tables["a"], pairs)
+        target, results = new_results(backend, left, right, dtype, lists["a"], tables["a"], pairs)
     made = Grouped(backend, results)
     made._keep += [tables, target.keep]
     per = tuple(row[left.element] for row in scalars)
     inputs = {"a": tables["a"].placement(), "b": tables["b"].placement()}
     if "c" in tables and not in_place:
-        update = _alike(tables["c"], left, "c")
-        _outputs_fit(update, left, right, "c")
+        update = alike(tables["c"], left, "c")
+        need_outputs(update, left, right, "c")
         if not same_matrices(update, target):
             inputs["c"] = update.placement()
             for which in np.flatnonzero((per[1] != 0) & (target.rows > 0) & (target.columns > 0)):
@@ -279,118 +275,6 @@ def _of_lists(
         apart(target.placement(), inputs, "out", elements)
     _products(made, backend, options, left, right, target, (per[0], per[1]), config, lasting)
     return made
-
-
-def _letter(trans: str) -> str:
-    if trans not in ("n", "t", "c"):
-        raise ArgumentError(f"trans={trans!r}; accepted: 'n', 't', 'c'")
-    return "n" if trans == "n" else "t"
-
-
-def _real(scalars: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]], dtype: np.dtype[Any]) -> None:
-    """Raises ``ArgumentError`` when real products are given complex scalars."""
-    for name, row in zip(("alpha", "beta"), scalars, strict=True):
-        if not is_complex(dtype) and (row.imag != 0).any():
-            which = int((row.imag != 0).argmax())
-            raise ArgumentError(f"{name}[{which}]={row[which]} for arrays of {dtype}; accepted: real numbers")
-
-
-def _alike(table: Table, like: Table, name: str) -> Table:
-    """A table with as many matrices for each element as another: those of an element that is no stack serve
-    all of the other's."""
-    if len(table) == len(like) and (table.element == like.element).all():
-        return table
-    mine, theirs = (
-        np.bincount(x.element, minlength=int(like.element.max(initial=0)) + 1) for x in (table, like)
-    )
-    wrong = (mine != theirs) & ((mine != 1) | (name in ("out", "c")))
-    if len(mine) != len(theirs) or wrong.any():
-        which = int(wrong.argmax()) if len(mine) == len(theirs) else 0
-        raise ArgumentError(
-            f"{name}[{which}] is a stack of {int(mine[which])} and a[{which}] of {int(theirs[which])}"
-        )
-    first = np.concatenate(([0], np.cumsum(mine)[:-1]))
-    inside = np.arange(len(like)) - np.concatenate(([0], np.cumsum(theirs)[:-1]))[like.element]
-    at = first[like.element] + np.where(mine[like.element] == 1, 0, inside)
-    return replace(table.some(at), element=like.element)
-
-
-def _shape(table: Table, which: int) -> tuple[int, int]:
-    return int(table.rows[which]), int(table.columns[which])
-
-
-def _fits(left: Table, right: Table) -> None:
-    wrong = left.columns != right.rows
-    if wrong.any():
-        which = int(wrong.argmax())
-        element = int(left.element[which])
-        raise ArgumentError(
-            f"op(a[{element}]) has shape {_shape(left, which)} and op(b[{element}]) {_shape(right, which)}: "
-            f"{int(left.columns[which])} columns do not meet {int(right.rows[which])} rows"
-        )
-
-
-def _outputs_fit(target: Table, left: Table, right: Table, name: str) -> None:
-    wrong = (target.rows != left.rows) | (target.columns != right.columns)
-    if wrong.any():
-        which = int(wrong.argmax())
-        raise ArgumentError(
-            f"{name}[{int(left.element[which])}] has shape {_shape(target, which)}; "
-            f"accepted: {(int(left.rows[which]), int(right.columns[which]))}"
-        )
-    bad = ~usable_output(target)
-    if name == "out" and bad.any():
-        which = int(bad.argmax())
-        raise ArgumentError(
-            f"out[{int(left.element[which])}] has strides of {int(target.row[which])} and "
-            f"{int(target.column[which])} elements; accepted: one of them 1"
-        )
-
-
-def _new_results(
-    backend: Backend, left: Table, right: Table, dtype: np.dtype[Any], values: Any, first: Table, pairs: bool
-) -> tuple[Table, list[Any]]:
-    """New outputs by rows, each on a multiple of 16 bytes of one allocation, and as the options sees them."""
-    size = dtype.itemsize
-    unit = max(1, 16 // size)
-    rows, columns = left.rows, right.columns
-    # The matrices of a stack follow one another without gaps.
-    elements = len(values)
-    area = np.bincount(left.element, weights=(rows * columns).astype(float), minlength=elements).astype(
-        np.int64
-    )
-    start = np.concatenate(([0], np.cumsum(-(-area // unit) * unit)))
-    count = np.bincount(left.element, minlength=elements)
-    inside = np.arange(len(left)) - np.concatenate(([0], np.cumsum(count)[:-1]))[left.element]
-    offset = start[left.element] + inside * rows * columns
-    flat = backend.empty((int(start[-1]),), dtype)
-    table = Table(
-        backend,
-        "out",
-        dtype,
-        address_of(flat) + offset * size,
-        rows,
-        columns,
-        columns.copy(),
-        np.ones(len(left), np.int64),
-        np.zeros(len(left), bool),
-        left.element,
-        None,
-        [flat],
-    )
-    wrap = first.wrap
-    assert wrap is not None
-    whole: Any = wrap(flat)
-    assert left.shapes is not None
-    assert right.shapes is not None
-    results = []
-    for element in range(elements):
-        deep, high = (int(x) for x in left.shapes[element, :2])
-        shape: tuple[int, ...] = (high, int(right.shapes[element, 2]))
-        shape = shape if deep < 0 else (deep, *shape)
-        piece = whole[int(start[element]) : int(start[element]) + int(area[element])]
-        results.append(piece.reshape((*shape, 2) if pairs else shape))
-    return table, results
 
 
 def _of_groups(
@@ -406,9 +290,9 @@ def _of_groups(
     need_cuda()
     backend = default_gpu(groups.index)
     alphas, betas = (
-        _scalars(x, name, len(groups)) for x, name in zip(scalars, ("alpha", "beta"), strict=True)
+        scalars_of(x, name, len(groups)) for x, name in zip(scalars, ("alpha", "beta"), strict=True)
     )
-    _real((alphas, betas), groups.dtype)
+    need_real((alphas, betas), groups.dtype)
 
     def table(name: str, rows: Integers, columns: Integers, ld: Integers | None, letter: str) -> Table:
         if letter == "t":
@@ -428,14 +312,14 @@ def _of_groups(
             *(None, [groups]),
         )
 
-    left = table("a", groups.m, groups.k, groups.lda, _letter(options.trans_a))
-    right = table("b", groups.k, groups.n, groups.ldb, _letter(options.trans_b))
+    left = table("a", groups.m, groups.k, groups.lda, letter_of(options.trans_a))
+    right = table("b", groups.k, groups.n, groups.ldb, letter_of(options.trans_b))
     target = table("c", groups.m, groups.n, groups.ldc, "n")
     made = Grouped(backend, None)
     made._keep.append(groups)
     with backend.current():
         apart(target.placement(), {"a": left.placement(), "b": right.placement()}, "c", {})
-        left, right = left.op(_letter(options.trans_a)), right.op(_letter(options.trans_b))
+        left, right = left.op(letter_of(options.trans_a)), right.op(letter_of(options.trans_b))
         _products(made, backend, options, left, right, target, (alphas, betas), config, lasting)
     return made
 
