@@ -8,7 +8,7 @@ from tilewright.model import Config, Problem, Verdict
 from tilewright.runtime import launch
 from tilewright.stencils.protocol import Stencil
 from tilewright.targets.cuda import devices, driver, modules, nvrtc
-from tilewright.tuning.evaluate.cuda import Placed
+from tilewright.tuning.evaluate.cuda_placed import Placed
 from tilewright.tuning.gemm.operands import Region
 from tilewright.tuning.gemm.verify import Case, judge, prepare
 

@@ -20,7 +20,8 @@ from tilewright.space import HARDWARE
 from tilewright.stencils.cuda.classic.needs import READS
 from tilewright.targets.cuda import devices, driver, modules, nvrtc
 from tilewright.tuning.evaluate import Candidate
-from tilewright.tuning.evaluate.cuda import UNITS, CudaEvaluation, small
+from tilewright.tuning.evaluate.cuda import CudaEvaluation
+from tilewright.tuning.evaluate.cuda_awkward import UNITS, small
 
 pytestmark = [
     pytest.mark.cuda,

@@ -14,7 +14,7 @@ from tilewright.runtime import launch
 from tilewright.space import HARDWARE
 from tilewright.stencils.cuda.interleaved.stencil import InterleavedStencil
 from tilewright.targets.cuda import devices, driver, modules, nvrtc
-from tilewright.tuning.evaluate.cuda import Placed
+from tilewright.tuning.evaluate.cuda_placed import Placed
 from tilewright.tuning.gemm.verify import Case, judge, prepare
 
 pytestmark = [

@@ -28,7 +28,7 @@ from tilewright.planning import dispatch, roofline
 from tilewright.targets.cuda import driver
 from tilewright.tuning import timing
 from tilewright.tuning.baselines import cublas
-from tilewright.tuning.evaluate.cuda import spans
+from tilewright.tuning.evaluate.cuda_placed import spans
 from tilewright.tuning.evaluate.cuda_sizes import COPIES
 from tilewright.tuning.evaluate.cuda_timing import Events
 from tilewright.tuning.tuner import sized

@@ -28,7 +28,7 @@ from tilewright.stencils.protocol import Stencil
 from tilewright.targets.cuda import binding
 from tilewright.tuning import timing as measure
 from tilewright.tuning.baselines import cublas
-from tilewright.tuning.evaluate import Candidate, cuda, cuda_timing
+from tilewright.tuning.evaluate import Candidate, cuda, cuda_excerpt, cuda_placed, cuda_timing
 
 DEVICE = Device("cuda", "a pretence", "pretence", {"l2": 1 << 18, "cores": 1, "sms": 1}, "sm_90a")
 FAULTS = (
@@ -278,7 +278,8 @@ def fake_vendor(problem: Problem, copies: Any, alpha: complex, beta: complex) ->
 
 def pretend(driver: FakeDriver, set_: Callable[[Any, str, Any], None]) -> None:
     """Put the pretence in place of the device."""
-    set_(cuda, "driver", driver)
+    for module in (cuda, cuda_excerpt, cuda_placed):
+        set_(module, "driver", driver)
     set_(binding, "driver", driver)
     for module in (cuda, cuda_timing):
         set_(module, "modules", SimpleNamespace(load=lambda binary: Kernel(1, binary)))

@@ -20,11 +20,9 @@ import functools
 import itertools
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from tilewright.catalog import STENCILS
 from tilewright.errors import DeviceError, TilewrightError
@@ -38,22 +36,19 @@ from tilewright.tuning import timing as measure
 from tilewright.tuning.baselines import cublas
 from tilewright.tuning.contest import FINAL_BUDGET
 from tilewright.tuning.evaluate import Candidate, FinalRound, Outcome, serve
+from tilewright.tuning.evaluate.cuda_awkward import AWKWARD, variants
+from tilewright.tuning.evaluate.cuda_excerpt import SEED, Excerpt
 from tilewright.tuning.evaluate.cuda_grouped import GroupedEvaluation
+from tilewright.tuning.evaluate.cuda_placed import Placed, spans
 from tilewright.tuning.evaluate.cuda_sizes import BUDGETS, COPIES, EARLY_STOP, SOLO
 from tilewright.tuning.evaluate.cuda_timing import EventEvaluation, guarded, turns
 from tilewright.tuning.evaluate.kernels import Either
 from tilewright.tuning.evaluate.kernels_cuda import CudaKernelEvaluation
 from tilewright.tuning.gemm.operands import (
-    Array,
-    Operands,
-    Reference,
-    Region,
-    reference,
     region,
-    sample,
     scalars,
 )
-from tilewright.tuning.gemm.verify import Case, Prepared, against, judge, prepare
+from tilewright.tuning.gemm.verify import Case, Prepared, judge, prepare
 
 VENDOR = "vendor"
 DIRECT = "vendor, directly"
@@ -61,86 +56,13 @@ ALGORITHMS = 12
 """Most algorithms of cuBLASLt that are tried for a problem."""
 ALIKE = 1.02
 """How much faster the array library's product has to be than cuBLASLt called directly to be preferred."""
-SEED = 1
-SPAN = 512
-"""Bytes that an address is a multiple of where textures are read, on every device so far."""
-ROWS, COLUMNS, MATRICES = 16, 64, 3
-"""How much of the timed problem a finalist is checked on."""
 KEPT = 64
 """Prepared checks that are kept, a few megabytes each: problems of a sweep share most of them."""
 
 Pointers = tuple[int, int, int]
 
 
-# ---- small problems to check on
-
-
-@dataclass(frozen=True, slots=True)
-class Awkward:
-    """A small problem in several sizes: the first that a config's rules allow is used."""
-
-    sizes: tuple[tuple[int, int, int], ...]
-    batch: int
-    special: bool
-
-
-# The longer k are for blocks that share the k of a tile: each needs a step of its own.
-AWKWARD = (
-    Awkward(((269, 283, 77), (269, 283, 141), (133, 151, 525)), 1, False),
-    Awkward(((101, 67, 29), (101, 67, 141), (45, 51, 525)), 3, True),
-    Awkward(((37, 41, 5), (37, 41, 77), (37, 41, 141), (37, 41, 525)), 3, False),
-)
-# (what sizes, what leading dimensions are odd multiples of): the awkward first, then what wide reads and
-# 2-D textures ask for.
-UNITS = ((1, 1), (2, 2), (4, 4), (1, 32), (2, 32), (4, 32))
-
-
-def small(like: Problem, size: tuple[int, int, int], batch: int, units: tuple[int, int]) -> Problem:
-    """A padded problem of another size with everything else that is compiled in."""
-    unit, step = units
-    m, n, k = (unit * (extent // unit | 1) for extent in size)
-    rows_a, cols_a = (k, m) if like.transposed_a else (m, k)
-    rows_b, cols_b = (n, k) if like.transposed_b else (k, n)
-    lda, ldb, ldc = (step * (rows // step + 1 | 1) for rows in (rows_a, rows_b, m))
-    return like.with_(
-        m=m,
-        n=n,
-        k=k,
-        batch=batch,
-        lda=lda,
-        ldb=ldb,
-        ldc=ldc,
-        # A gap of one column; an operand that a batch shares stays shared.
-        stride_a=lda * (cols_a + 1) if like.stride_a else 0,
-        stride_b=ldb * (cols_b + 1) if like.stride_b else 0,
-        stride_c=ldc * (n + 1),
-    )
-
-
-def variants(like: Problem, awkward: Awkward) -> Iterator[Problem]:
-    """Small problems for one awkward case, the one that asks most of a kernel first."""
-    for batch in dict.fromkeys((awkward.batch, 1)):
-        for units in UNITS:
-            for size in awkward.sizes:
-                yield small(like, size, batch, units)
-
-
-# ---- memory
-
-
-class Placed:
-    """The memory of one operand on the device, as ``Region`` lays it out: matrix 0 begins at ``base``."""
-
-    def __init__(self, made: Region):
-        self.origin = made.origin * made.view.itemsize
-        self.memory = driver.allocate(made.words.nbytes + 2 * SPAN)
-        self.move(0)
-
-    def move(self, residue: int) -> None:
-        """Let the base lie ``residue`` bytes past a multiple of ``SPAN``."""
-        lowest = self.memory.address + self.origin
-        self.base = lowest + (residue - lowest) % SPAN
-        self.start = self.base - self.origin
+# ---- small problems made ready
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,94 +79,6 @@ def bound(candidate: Candidate, kernel: Kernel, problem: Problem, pointers: Poin
     alpha, beta, _ = scalars(problem)
     stencil = STENCILS[candidate.stencil]
     return launch.bind(stencil, kernel, problem, candidate.config, (alpha, beta), pointers)
-
-
-# ---- the timed problem
-
-
-class Excerpt:
-    """Some rows and columns of some matrices of the timed problem: enough to know the right answer there.
-
-    Built operand by operand (``take``), from the memory that is uploaded.
-    """
-
-    def __init__(self, problem: Problem):
-        p = self.problem = problem
-        draw = np.random.default_rng(SEED)
-        self.which = sample(p.batch, MATRICES)
-        # The last row and column lie in the tiles that are not full.
-        self.rows, self.cols = (
-            np.unique([*draw.choice(extent, min(most, extent) - 1, replace=False), extent - 1])
-            for extent, most in ((p.m, ROWS), (p.n, COLUMNS))
-        )
-        self.parts: dict[str, Array] = {}
-        self._right: Reference | None = None
-
-    def take(self, name: str, made: Region) -> None:
-        """Copy what is needed of an operand. Of C that is whole columns, as (matrix, column, row)."""
-        p, view = self.problem, made.view
-        if name == "A":
-            found = [view[w][:, self.rows].T if p.transposed_a else view[w][self.rows] for w in self.which]
-        elif name == "B":
-            found = [view[w][self.cols].T if p.transposed_b else view[w][:, self.cols] for w in self.which]
-        else:
-            found = [view[w].T[self.cols] for w in self.which]
-        self.parts[name] = np.ascontiguousarray(np.stack(found))
-
-    @property
-    def right(self) -> Reference:
-        """The right answer, as (matrix, row, column)."""
-        if self._right is None:
-            p, a, b = self.problem, self.parts["A"], self.parts["B"]
-            c = self.parts["C"][:, :, self.rows].swapaxes(1, 2)
-            part = Problem(
-                p.dtype,
-                self.rows.size,
-                self.cols.size,
-                p.k,
-                "j" if p.conj_a else "n",
-                "j" if p.conj_b else "n",
-                batch=self.which.size,
-                alpha=p.alpha,
-                beta=p.beta,
-            )
-            a_, b_, c_ = (Region(view, view, 0) for view in (a, b, c))
-            self._right = reference(part, Operands(part, (a_, b_, c_), *scalars(p)))
-        return self._right
-
-    def columns(self, base: int) -> Iterator[tuple[int, int, int]]:
-        """The columns of C: number of the matrix and of the column in here, and the address."""
-        p = self.problem
-        for i, w in enumerate(self.which):
-            for j, col in enumerate(self.cols):
-                yield i, j, base + (int(w) * p.strides[2] + int(col) * (p.ldc or 0)) * p.dtype.itemsize
-
-    def check(self, run: Callable[[], object], base: int, roundings: int = 1) -> Verdict:
-        """Give C its first values in the columns here, make one call, and judge what it left.
-
-        ``roundings`` is that of ``verify.against``."""
-        old = self.parts["C"]
-        got = np.empty_like(old)
-        for i, j, address in self.columns(base):
-            driver.upload(address, old[i, j])
-        run()
-        driver.synchronize()
-        for i, j, address in self.columns(base):
-            driver.download(got[i, j], address)
-        here = got[:, :, self.rows].swapaxes(1, 2)
-        return against(here, self.right, self.problem, f"{self.problem.spelling} itself", roundings)
-
-
-def spans(problem: Problem) -> tuple[int, int, int]:
-    """Bytes from the first to the last element of A, B and C."""
-    p = problem
-    cols = (p.m if p.transposed_a else p.k, p.k if p.transposed_b else p.n, p.n)
-    one = [(ld or 0) * columns for ld, columns in zip((p.lda, p.ldb, p.ldc), cols, strict=True)]
-    a, b, c = (
-        ((p.batch - 1) * abs(stride) + elements) * p.dtype.itemsize
-        for stride, elements in zip(p.strides, one, strict=True)
-    )
-    return a, b, c
 
 
 # ---- the evaluation
