@@ -8,13 +8,13 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import tilewright as tw
+from tests.commands import answered, said
 from tilewright.calls import settings
-from tilewright.cli import compare, main
+from tilewright.cli import compare
 from tilewright.errors import DeviceError
 from tilewright.model import Device
 from tilewright.planning import dispatch
@@ -31,25 +31,6 @@ def measured_once(ceilings: dict[str, float], monkeypatch: pytest.MonkeyPatch) -
     if devices.missing() is None:
         # A GPU's are of no interest here, and others may be using it.
         monkeypatch.setattr(ceilings_cuda, "measure", lambda device, index: capability.units(device))
-
-
-def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    """Exit code, standard output and standard error of a command."""
-    capsys.readouterr()
-    code = 0
-    try:
-        main.main(list(words))
-    except SystemExit as end:
-        code = int(end.code or 0)
-    out, err = capsys.readouterr()
-    return code, out, err
-
-
-def answered(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
-    """What a command says in JSON."""
-    code, out, err = said(capsys, *words, "--json")
-    assert code == 0, err
-    return json.loads(out)
 
 
 def test_doctor(capsys: pytest.CaptureFixture[str], new_home: Path, ceilings: dict[str, float]) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.commands import answered, said
 from tilewright import api
-from tilewright.cli import compare, main
+from tilewright.cli import compare
 from tilewright.model import Problem
 from tilewright.planning import dispatch
 from tilewright.targets.cuda import devices, disassemble, driver
@@ -19,25 +19,6 @@ pytestmark = [
     pytest.mark.cuda,
     pytest.mark.skipif(devices.missing() is not None, reason=devices.missing() or ""),
 ]
-
-
-def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    """Exit code, standard output and standard error of a command."""
-    capsys.readouterr()
-    code = 0
-    try:
-        main.main(list(words))
-    except SystemExit as end:
-        code = int(end.code or 0)
-    out, err = capsys.readouterr()
-    return code, out, err
-
-
-def answered(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
-    """What a command says in JSON."""
-    code, out, err = said(capsys, *words, "--json")
-    assert code == 0, err
-    return json.loads(out)
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.cpu.launching.launches import FUNCTION, KERNEL, LAUNCH, Fake, Slow, block_of, starting, words_at
+from tests.threads import at_once
 from tilewright.model import Binary, Kernel, Source
 from tilewright.runtime import fastcall_cuda
 from tilewright.targets.cpu import llvm, processor
@@ -25,25 +26,15 @@ pytestmark = pytest.mark.cpu
 
 def test_threads_never_mix_their_addresses(fake: Fake) -> None:
     start, slow = starting(block_of(), (1, 0, 2))
-    count, before = 2000, sys.getswitchinterval()
-    together = threading.Barrier(4)
+    count = 2000
 
     def work(mine: int) -> None:
-        together.wait()
         for i in range(count):
             word = mine << 32 | i
             start(word, word | 1 << 60, word | 2 << 60, word | 3 << 60)
 
-    threads = [threading.Thread(target=work, args=(mine,)) for mine in range(4)]
     # The function in place of the driver's is Python's, so threads take turns in the middle of launches.
-    sys.setswitchinterval(1e-6)
-    try:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(60)
-    finally:
-        sys.setswitchinterval(before)
+    at_once(4, work)
     assert slow.calls == []
     words = []
     for seen in fake.seen:

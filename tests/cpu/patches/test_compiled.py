@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import struct
-import sys
-import threading
 from itertools import pairwise
 
 import pytest
 
 from tests.cpu.patches.driver import CODE, MANY, TILE, Fake, Slow, bound, compiled
+from tests.threads import at_once
 from tilewright.model import Problem
 from tilewright.runtime import fastcall_cuda
 from tilewright.stencils.cuda import args
@@ -73,25 +72,15 @@ def test_what_the_driver_refuses_goes_to_python(fake: Fake) -> None:
 
 def test_threads_never_mix_their_addresses(fake: Fake) -> None:
     start, slow = compiled(bound(fake, MANY, {"beta": 0}))
-    count, before = 1000, sys.getswitchinterval()
-    together = threading.Barrier(4)
+    count = 1000
 
     def work(mine: int) -> None:
-        together.wait()
         for i in range(count):
             word = mine << 32 | i << 4
             start(word, word | 1 << 40, word | 2 << 40, word | 3 << 40)
 
-    threads = [threading.Thread(target=work, args=(mine,)) for mine in range(4)]
     # The function in place of the driver's is Python's, so threads take turns in the middle of launches.
-    sys.setswitchinterval(1e-6)
-    try:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(60)
-    finally:
-        sys.setswitchinterval(before)
+    at_once(4, work)
     assert slow.calls == []
     turns = []
     for seen in fake.seen:

@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
-from tilewright.cli import main
 from tilewright.model import Problem
 from tilewright.targets.cuda import capability
 
@@ -18,15 +15,3 @@ KNOWN = replace(H200, ceilings=CEILINGS)
 
 def one(spelling: str, **fields: Any) -> Problem:
     return Problem.parse(spelling, **fields)[0]
-
-
-def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    """Exit code, standard output and standard error of a command."""
-    capsys.readouterr()
-    code = 0
-    try:
-        main.main(list(words))
-    except SystemExit as end:
-        code = int(end.code or 0)
-    out, err = capsys.readouterr()
-    return code, out, err

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.pure.gpu_commands.asked import CEILINGS, KNOWN, one, said
+from tests.commands import said
+from tests.pure.gpu_commands.asked import CEILINGS, KNOWN, one
 from tilewright.calls import explain, settings
 from tilewright.catalog import TARGETS
 from tilewright.cli import render

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.commands import said
 from tests.pure.report.reading import BARE, Page, column, tried
-from tilewright.cli import main
 from tilewright.cli.report import differences, gather, peers, solved, sources
 from tilewright.errors import ArgumentError, RecordsError
 from tilewright.model import Problem, Record
@@ -67,17 +67,6 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Records:
             made.append(tried(f"d:{n}x{n}x{n}@100", slower, driver=driver, when=f"2026-{driver}"))
     monkeypatch.setattr(dispatch, "records", lambda: made)
     return made
-
-
-def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    capsys.readouterr()
-    code = 0
-    try:
-        main.main(list(words))
-    except SystemExit as end:
-        code = int(end.code or 0)
-    out, err = capsys.readouterr()
-    return code, out, err
 
 
 def test_a_regression_is_an_exit_code(
