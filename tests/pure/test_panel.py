@@ -128,8 +128,8 @@ def test_the_default_is_a_member_that_hardware_runs(p: Problem, device: object) 
     broken = [rule.name for rule in space.why(config) if rule.kind in (*HARDWARE, "hard")]
     assert broken == []
     launch = PANEL.launch(p, config)
-    # With bulk copies one more warp loads tiles, and another one writes what does not leave from registers.
-    movers = (config["path"] == "bulk") * (2 - config["direct"])
+    # With bulk copies more warps load tiles, and as many write what does not leave from registers.
+    movers = (config["path"] == "bulk") * (2 - config["direct"]) * config["movers"]
     assert launch.block[0] == 32 * (config["warps"] + movers)
     assert 1 <= launch.grid[0] <= p.batch * -(-length(p) // config["tile"])
     assert launch.shared <= device["shared_per_block_optin"]
@@ -186,6 +186,7 @@ BASE = Config(
         "rows": 4,
         "columns": 4,
         "warps": 2,
+        "movers": 1,
         "stages": 3,
         "blocks": 132,
     }

@@ -85,7 +85,10 @@
 #define COLUMNS 4  // columns of C that a thread computes (MMA: a warp)
 #endif
 #ifndef WARPS
-#define WARPS 2  // warps of a block that multiply; with bulk copies one more loads, and another one writes unless DIRECT
+#define WARPS 2  // warps of a block that multiply
+#endif
+#ifndef MOVERS
+#define MOVERS 1  // with bulk copies warps of a block that load, and as many that write unless DIRECT
 #endif
 #ifndef STAGES
 #define STAGES 3  // tiles in shared memory, all but one of them on their way
@@ -108,6 +111,7 @@ static_assert(!BULK || LONG_M || C_STREAMS, "bulk-result: bulk copies take strea
 static_assert(!ONE_RUN || (BULK && LONG_M && !DIRECT), "one-run: columns of a long m that bulk copies write");
 static_assert(!DIRECT || (LONG_M && !MMA), "direct: neighbouring threads have neighbouring rows of C");
 static_assert(!PACKED || !MMA, "packed: the small operand is packed for multiply-add units");
+static_assert(MOVERS == 1 || BULK, "movers: warps that move tiles do so by bulk copies");
 static_assert(STAGES >= 2, "ring: one stage is multiplied while others are filled");
 static_assert(MMA == 0 || TYPE_BITS != 32, "mma-type: tensor cores take float64 and 16 bits");
 static_assert(MMA == 0 || (MMA == 16 || (MMA == 8 && TYPE_BITS == 64)),

@@ -1,9 +1,11 @@
 // The pipeline of bulk copies by warps of their own (PATH 2): they fill a ring of stages and write results, and the warps that
 // multiply never wait for each other.
 //
-//   a warp            asks for tile i + STAGES, when all have multiplied tile i
-//   another warp      writes C of tile i then, unless it leaves from registers
+//   MOVERS warps      ask for tile i + STAGES, when all have multiplied tile i
+//   MOVERS more       write C of tile i then, unless it leaves from registers
 //   the others        multiply tile i when it has arrived, into one of two buffers that C leaves from
+//
+// A warp issues the copies of its lanes one after the other, some 50 clocks each: a tile of many columns has several such warps.
 #pragma once
 
 #include "panel/runs.cuh"
@@ -13,7 +15,7 @@ INLINE void multiply_batch(const Gemm &g, const Scalars &scalars) {
     unsigned char *const ring = shared_memory + AT_RING;
     // Barriers: the bytes of a stage have arrived; it has been read, and its result is complete; a buffer of results is free.
     const unsigned int arrived = shared_address(shared_memory), done = arrived + 8 * STAGES, left = done + 8 * STAGES;
-    const bool loads = threadIdx.x / 32 == WARPS, writes = !DIRECT && threadIdx.x / 32 > WARPS;
+    const bool loads = threadIdx.x / 32 >= WARPS && threadIdx.x < WORKERS + MOVING, writes = !DIRECT && threadIdx.x >= WORKERS + MOVING;
     const long long stride_panel = LONG_M ? g.stride_a : g.stride_b, stride_small = LONG_M ? g.stride_b : g.stride_a;
     const void *const end_panel = end_of(tiles.panels(), stride_panel, g.batch, tiles.ld_panel(),
                                          ALONG ? SIZE_K : tiles.length, ALONG ? tiles.length : SIZE_K);
@@ -32,13 +34,13 @@ INLINE void multiply_batch(const Gemm &g, const Scalars &scalars) {
     if (loads) {
         if (threadIdx.x == WORKERS) {
             UNROLL for (int i = 0; i < STAGES; i++) {
-                barrier_start_for(arrived + 8 * i, 32);
+                barrier_start_for(arrived + 8 * i, MOVING);
                 barrier_start_for(done + 8 * i, WORKERS);
             }
-            UNROLL for (int i = 0; i < 2; i++) barrier_start_for(left + 8 * i, 32);
+            UNROLL for (int i = 0; i < 2; i++) barrier_start_for(left + 8 * i, MOVING);
             barriers_started();
         }
-        __syncwarp();
+        loaders_sync();
         _Pragma("unroll 1") for (int i = 0; i < STAGES; i++) fetch(blockIdx.x + i * (int)gridDim.x, i);
     }
     if (SHARED) {
