@@ -27,6 +27,11 @@ pytestmark = marks.COMPILED
         # Columns of C that are one run, with rows of the tile behind them.
         ("c:tn:65x2x3@2", "dense", {"path": "bulk", "direct": 0, "tile": 80, "packed": 1}),
         ("h:nn:65x5x9@2", "dense", {"path": "bulk", "mma": 16, "tile": 80}),
+        # Columns of the panel that are one run, read one by one, by vectors of two, and by tensor cores.
+        ("s:nt:67x5x3@3", "dense", {"path": "bulk", "tile": 80, "direct": 0}),
+        ("c:nt:4x67x3@3", "dense", {"path": "bulk", "tile": 80, "packed": 1}),
+        ("s:nn:66x5x3@3", "dense", {"path": "bulk", "tile": 80, "rows": 2, "columns": 5}),
+        ("h:nt:5x69x9@3", "shared", {"path": "bulk", "tile": 80, "mma": 16}),
         # Several warps that load, and as many that write: more of either than there are runs, and fewer.
         ("s:nn:67x3x9@2", "dense", {"path": "bulk", "movers": 4}),
         ("h:tt:69x40x3@2", "dense", {"path": "bulk", "movers": 2, "direct": 0}),

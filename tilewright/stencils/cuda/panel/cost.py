@@ -22,6 +22,7 @@ from tilewright.stencils.cuda.panel.needs import (
     length,
     long_m,
     one_run,
+    panel_run,
     parts,
     shared_bytes,
     short,
@@ -174,7 +175,8 @@ def _clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float]
     moved = (
         np.where(bulk, 0, x["word"] * words + x["half"] * halves) + x["packed"] * columns["packed"] * small
     )
-    loads = (p.k if along(p) else 1) + (small > 0) + updates * (short(p) if long_m(p) else 1)
+    columns_of_panel = np.where(panel_run(p, columns["path"], tile), 1, p.k if along(p) else 1)
+    loads = columns_of_panel + (small > 0) + updates * (short(p) if long_m(p) else 1)
     stores = (columns["direct"] == 0) * _runs(p, columns)
     edges = stores * (long_m(p) and units(p)[2] < WIDEST)
     loading, storing = bulk * x["run"] * loads, bulk * (x["run"] * stores + x["edge"] * edges)

@@ -69,7 +69,7 @@ INLINE void multiply_batch(const Gemm &g, const Scalars &scalars) {
             bulk_read<0>();
             barrier_expect(left + 8 * buffer, 0);
         } else {
-            const int head = ALONG ? 0 : Run(x.panel, 0).head(), head_c = LONG_M && !ONE_RUN ? 0 : Run(x.c, 0).head();
+            const int head = ALONG && !PANEL_RUN ? 0 : Run(x.panel, 0).head(), head_c = LONG_M && !ONE_RUN ? 0 : Run(x.c, 0).head();
             const Stored *const panel = (const Stored *)(stage + head);
             const unsigned char *const at_small =
                 SHARED ? shared_memory + AT_SMALL : stage + STAGE_SMALL + Run(x.small, 0).head();
@@ -88,7 +88,11 @@ INLINE void multiply_batch(const Gemm &g, const Scalars &scalars) {
             }
             if (!DIRECT) barrier_wait(left + 8 * buffer, parity_left);
             __syncwarp();
+#if PANEL_RUN
+            const int lead = tiles.length;
+#else
             const auto lead = Lead<(ALONG && UNIT_PANEL < 16), LD_PANEL>::of(x.panel, tiles.ld_panel());
+#endif
 #if ONE_RUN
             const int lead_c = tiles.length;
 #else

@@ -50,6 +50,6 @@ template <bool IS_ALONG, int COLS, int LD, int ACROSS> struct Runs {
         }
     }
 };
-typedef Runs<ALONG, SIZE_K, LD_PANEL, SIZE_K> PanelRuns;
+typedef Runs<(ALONG && !PANEL_RUN), SIZE_K, LD_PANEL, SIZE_K> PanelRuns;
 typedef Runs<(LONG_M && !ONE_RUN), SHORT, LD_C, SHORT> ResultRuns;
 typedef Runs<false, 1, 0, SMALL_ROWS * SMALL_COLS> SmallRun;

@@ -35,6 +35,7 @@ from tilewright.stencils.cuda.panel.needs import (
     length,
     long_m,
     one_run,
+    panel_run,
     reach,
     shared_bytes,
     short,
@@ -99,6 +100,7 @@ class PanelStencil(CudaStencil):
             "STREAM": int(stream),
             "STREAM_C": int(stream_c),
             "SHARED": int(strides(p)[1] == 0),
+            "PANEL_RUN": int(panel_run(p, config["path"], config["tile"])),
             "ONE_RUN": int(one_run(p, config["path"], config["direct"], config["tile"])),
         }
         defines |= {f"UNIT_{x}": u for x, u in zip("ABC", units(p), strict=True)}
