@@ -11,7 +11,7 @@
 #include "panel/runs.cuh"
 
 INLINE void multiply_batch(const Gemm &g, const Scalars &scalars) {
-    const Tiles tiles(g);
+    Tiles tiles(g), ahead = tiles;
     unsigned char *const ring = shared_memory + AT_RING;
     // Barriers: the bytes of a stage have arrived; it has been read, and its result is complete; a buffer of results is free.
     const unsigned int arrived = shared_address(shared_memory), done = arrived + 8 * STAGES, left = done + 8 * STAGES;
@@ -21,9 +21,10 @@ INLINE void multiply_batch(const Gemm &g, const Scalars &scalars) {
                                          ALONG ? SIZE_K : tiles.length, ALONG ? tiles.length : SIZE_K);
     const void *const end_small = end_of(tiles.smalls(), stride_small, g.batch, SMALL_ROWS, SMALL_COLS, SMALL_ROWS);
     const void *const end_c = end_of(g.c, g.stride_c, g.batch, g.ldc, g.n, g.m);
-    auto fetch = [&](int item, int to) {
-        if (item >= tiles.items) return;
-        const Item x = tiles.at(item);
+    auto fetch = [&](int to) {
+        if (!ahead.any()) return;
+        const Item x = ahead.item();
+        ahead.next();
         unsigned char *const stage = ring + to * STAGE;
         const unsigned int barrier = arrived + 8 * to;
         int expected = PanelRuns::load(stage, x.panel, tiles.ld_panel(), x.count, tiles.panels(), end_panel, barrier);
@@ -41,7 +42,7 @@ INLINE void multiply_batch(const Gemm &g, const Scalars &scalars) {
             barriers_started();
         }
         loaders_sync();
-        _Pragma("unroll 1") for (int i = 0; i < STAGES; i++) fetch(blockIdx.x + i * (int)gridDim.x, i);
+        _Pragma("unroll 1") for (int i = 0; i < STAGES; i++) fetch(i);
     }
     if (SHARED) {
         if constexpr (PACKED) pack<THREADS>(tiles.smalls(), tiles.ld_small(), 0);
@@ -53,16 +54,16 @@ INLINE void multiply_batch(const Gemm &g, const Scalars &scalars) {
 
     int now = 0, buffer = 0;
     unsigned int parity = 0, parity_left = 1;  // both buffers are free at first
-    _Pragma("unroll 1") for (int item = blockIdx.x; item < tiles.items; item += (int)gridDim.x) {
+    _Pragma("unroll 1") for (; tiles.any(); tiles.next()) {
         unsigned char *const stage = ring + now * STAGE, *const to = shared_memory + AT_OUT + buffer * BYTES_C;
-        const Item x = tiles.at(item);
+        const Item x = tiles.item();
         if (loads || writes) {
             barrier_wait(done + 8 * now, parity);
             __syncwarp();  // lanes may leave the wait apart
         }
         if (loads) {
             async_fence();
-            fetch(item + STAGES * (int)gridDim.x, now);
+            fetch(now);
         } else if (writes) {
             ResultRuns::store(x.c, to, g.ldc, x.count);
             ResultRuns::store_edges(x.c, to, g.ldc, x.count);
