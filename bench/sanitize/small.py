@@ -77,7 +77,8 @@ def streams(device: Device) -> Iterator[Job]:
 
 
 def panel(device: Device) -> Iterator[Job]:
-    """One long extent, m or n, along and across, packed and padded: the default, and the other path."""
+    """One long extent, m or n, along and across, packed and padded: the default, the other path, and several
+    warps that move tiles."""
     stencil = STENCILS["panel"]
     for turn, (dtype, (m, n, k)) in enumerate((dtype, long) for dtype in DTYPES.values() for long in LONG):
         for trans in ORDERS[dtype.is_complex]:
@@ -89,6 +90,9 @@ def panel(device: Device) -> Iterator[Job]:
             other = config.with_(path="async" if config["path"] == "bulk" else "bulk", direct=0)
             if fits(stencil, problem, other, device):
                 yield from _accepted(stencil, problem, f"{name}_{other['path']}", device, other)
+            several = config.with_(path="bulk", direct=0, movers=4)
+            if fits(stencil, problem, several, device):
+                yield from _accepted(stencil, problem, f"{name}_movers", device, several)
 
 
 def inner(device: Device) -> Iterator[Job]:

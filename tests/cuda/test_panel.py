@@ -55,6 +55,21 @@ def test_the_default_is_right_in_every_layout(letter: str, size: str) -> None:
             assert found.ok, f"{p.key} @{batch} {config}: {found.why}"
 
 
+@pytest.mark.parametrize("movers", [2, 4])
+@pytest.mark.parametrize("text", ["nt:67x40x33", "tn:300x17x9", "nt:33x95x40", "tt:9x515x64"])
+@pytest.mark.parametrize("letter", LETTERS)
+def test_several_warps_that_move_tiles_are_right(letter: str, text: str, movers: int) -> None:
+    """Also of tiles whose panel is one run, and where the ring goes round many times."""
+    device = devices.probe()
+    p = Problem.parse(f"{letter}:{text}@100000", beta=("0", "any")[movers == 2], alpha="any")[0]
+    space = PANEL.space(p, device).only((*HARDWARE, "hard")).restricted(path="bulk", movers=movers)
+    found = space.sample(60, seed=movers)
+    config = min(found, key=lambda c: abs(c["rows"] * c["columns"] - 8 * max(1, c["mma"])))
+    for batch in (1, 901):
+        said = verdict(PANEL, p, config.with_(blocks=device["sms"]), batch)
+        assert said.ok, f"{p.key} @{batch} {config}: {said.why}"
+
+
 @pytest.mark.parametrize("seed", range(56))
 def test_random_configs_are_right(seed: int) -> None:
     device, draw = devices.probe(), random.Random(seed)

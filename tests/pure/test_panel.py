@@ -20,6 +20,7 @@ from tilewright.stencils.cuda.panel.needs import (
     along,
     length,
     long_m,
+    panel_run,
     shared_bytes,
     short,
     streams,
@@ -128,8 +129,8 @@ def test_the_default_is_a_member_that_hardware_runs(p: Problem, device: object) 
     broken = [rule.name for rule in space.why(config) if rule.kind in (*HARDWARE, "hard")]
     assert broken == []
     launch = PANEL.launch(p, config)
-    # With bulk copies one more warp loads tiles, and another one writes what does not leave from registers.
-    movers = (config["path"] == "bulk") * (2 - config["direct"])
+    # With bulk copies more warps load tiles, and as many write what does not leave from registers.
+    movers = (config["path"] == "bulk") * (2 - config["direct"]) * config["movers"]
     assert launch.block[0] == 32 * (config["warps"] + movers)
     assert 1 <= launch.grid[0] <= p.batch * -(-length(p) // config["tile"])
     assert launch.shared <= device["shared_per_block_optin"]
@@ -186,6 +187,7 @@ BASE = Config(
         "rows": 4,
         "columns": 4,
         "warps": 2,
+        "movers": 1,
         "stages": 3,
         "blocks": 132,
     }
@@ -205,6 +207,36 @@ def test_which_operand_is_long_and_how_it_lies() -> None:
     assert streams(problem("s:tn:300x8x9")) == (True, False)
     assert streams(problem("s:nn:8x300x9")) == (True, True)
     assert streams(problem("s:nn:8x300x9", ldb=11, ldc=9)) == (False, False)
+
+
+def test_which_panels_come_as_one_run() -> None:
+    """Those of all their length whose columns follow each other and begin anywhere in a word of 16 bytes."""
+    for text, fields, tile, path, one in (
+        ("s:nn:67x8x9", {}, 80, "bulk", True),
+        ("s:nn:67x8x9", {}, 64, "bulk", False),
+        ("s:nn:67x8x9", {}, 80, "async", False),
+        ("s:nn:68x8x9", {}, 80, "bulk", False),
+        ("s:nn:67x8x9", {"lda": 69}, 80, "bulk", False),
+        ("s:tn:67x8x9", {}, 80, "bulk", False),
+        ("h:nt:8x70x9", {}, 80, "bulk", True),
+        ("h:nn:8x70x9", {}, 80, "bulk", False),
+    ):
+        assert bool(panel_run(problem(text, **fields), path, tile)) is one, (text, fields, tile, path)
+
+
+def test_warps_that_move_tiles_have_runs_to_copy() -> None:
+    """As many as are left of 8 columns of C and of 17 of the panel; words of all threads need none."""
+    for text, path, movers, broken in (
+        ("s:nn:300x8x17", "bulk", 4, []),
+        ("s:nn:300x8x15", "bulk", 4, ["movers-idle"]),
+        ("s:nn:300x8x15", "bulk", 2, []),
+        ("s:nn:8x300x17", "bulk", 2, ["movers-idle"]),
+        ("s:nn:300x8x17", "async", 2, ["movers"]),
+    ):
+        p = problem(text + "@1000")
+        config = PANEL.default(p, H200).with_(path=path, movers=movers)
+        names = [rule.name for rule in PANEL.space(p, H200).why(config) if rule.name.startswith("movers")]
+        assert names == broken, (text, path, movers)
 
 
 def test_shared_memory_of_a_tile() -> None:

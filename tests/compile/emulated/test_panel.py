@@ -27,8 +27,20 @@ pytestmark = marks.COMPILED
         # Columns of C that are one run, with rows of the tile behind them.
         ("c:tn:65x2x3@2", "dense", {"path": "bulk", "direct": 0, "tile": 80, "packed": 1}),
         ("h:nn:65x5x9@2", "dense", {"path": "bulk", "mma": 16, "tile": 80}),
+        # Columns of the panel that are one run, read one by one, by vectors of two, and by tensor cores.
+        ("s:nt:67x5x3@3", "dense", {"path": "bulk", "tile": 80, "direct": 0}),
+        ("c:nt:4x67x3@3", "dense", {"path": "bulk", "tile": 80, "packed": 1}),
+        ("s:nn:66x5x3@3", "dense", {"path": "bulk", "tile": 80, "rows": 2, "columns": 5}),
+        ("h:nt:5x69x9@3", "shared", {"path": "bulk", "tile": 80, "mma": 16}),
+        # Several warps that load, and as many that write: more of either than there are runs, and fewer.
+        ("s:nn:67x3x9@2", "dense", {"path": "bulk", "movers": 4}),
+        ("h:tt:69x40x3@2", "dense", {"path": "bulk", "movers": 2, "direct": 0}),
+        ("z:nt:3x66x37@2", "shared", {"path": "bulk", "movers": 4, "packed": 1}),
         # Tensor cores.
         ("h:nn:69x6x9@2", "dense", {"path": "bulk", "mma": 16}),
+        # Parts that divide a tile and parts that do not, of columns that begin anywhere.
+        ("b:nt:67x6x17@2", "dense", {"path": "bulk", "mma": 16, "tile": 64, "rows": 32}),
+        ("b:nt:67x6x17@2", "dense", {"path": "bulk", "mma": 16, "tile": 80, "rows": 32}),
         ("hc:nt:5x67x9@2", "shared", {"path": "bulk", "mma": 16}),
         ("d:nn:67x9x6@2", "dense", {"path": "bulk", "mma": 8}),
         ("z:nt:9x66x3@2", "padded", {"path": "async", "mma": 16}),
@@ -38,7 +50,7 @@ def test_panel_multiplies(text: str, layout: str, fixed: dict[str, Any]) -> None
     p = problem(text, (1, 0, 1), (0, 0, 2), beta="0") if layout == "padded" else problem(text, beta="any")
     if layout == "shared":
         p = p.with_(**{"stride_b" if p.m > p.n else "stride_a": 0})
-    few = {"mma": 0, "packed": 0, "warps": 2, "stages": 2, "blocks": 132, "tile": 32} | fixed
+    few = {"mma": 0, "packed": 0, "movers": 1, "warps": 2, "stages": 2, "blocks": 132, "tile": 32} | fixed
     found = allowed("panel", p, H200, 60, 1, **few)
     config = min(found, key=lambda c: abs(c["rows"] * c["columns"] - 8 * max(1, c["mma"])))
     assert found_wrong("panel", [(p, config)], grid_x=2) == []

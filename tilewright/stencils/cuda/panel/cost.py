@@ -22,6 +22,7 @@ from tilewright.stencils.cuda.panel.needs import (
     length,
     long_m,
     one_run,
+    panel_run,
     parts,
     shared_bytes,
     short,
@@ -35,8 +36,9 @@ from tilewright.stencils.cuda.tiny.needs import registers, vector, words_of_sum
 from tilewright.stencils.cuda.tiny.space import sides
 
 Columns = dict[str, Any]
-_RINGS = ((1, 2, 4, 8), (2, 3, 4))
-"""Warps and stages of the rings that are proposed."""
+_RINGS = ((1, 2, 4, 8, 12, 16), (1, 2, 4), (2, 3, 4))
+"""Warps, movers and stages of the rings that are proposed."""
+_BLOCK = ("path", "direct", "warps", "movers")
 SECTOR = 32
 """Bytes that memory writes whole, or in part."""
 _SUMS = (8, 16, 32, 48)
@@ -107,11 +109,12 @@ def _candidates(p: Problem, device: Device, x: Mapping[str, Any], waste: float) 
         np.array(tiles),
         *map(np.array, _RINGS),
     )
-    which, path, direct, packed, tile, warps, stages = (
+    which, path, direct, packed, tile, warps, movers, stages = (
         axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")
     )
     mma, rows, columns = part[which].T
     left = ((direct == 0) & (packed == 0)) | (mma == 0)
+    left &= (movers == 1) | (np.array(paths)[path] == "bulk")
     found = {
         "path": np.array(paths)[path],
         "mma": mma,
@@ -120,7 +123,7 @@ def _candidates(p: Problem, device: Device, x: Mapping[str, Any], waste: float) 
         "rows": rows,
         "packed": packed,
     }
-    found |= {"columns": columns, "warps": warps, "stages": stages}
+    found |= {"columns": columns, "warps": warps, "movers": movers, "stages": stages}
     found = {name: column[left] for name, column in found.items()}
     # The compiler takes more registers than the loop needs, for reads ahead.
     needed = registers(p, found["mma"], found["rows"], found["columns"])
@@ -130,7 +133,7 @@ def _candidates(p: Problem, device: Device, x: Mapping[str, Any], waste: float) 
         *(found[name] for name in ("path", "mma", "direct", "tile", "stages", "packed", width(p))),
     )
     held = np.minimum(
-        resident(shared, needed, threads(found["path"], found["direct"], found["warps"]) // 32, device),
+        resident(shared, needed, threads(*(found[name] for name in _BLOCK)) // 32, device),
         x["blocks"],
     )
     found["blocks"] = np.array((0, *PER_SM))[np.searchsorted(PER_SM, held, side="right")] * device["sms"]
@@ -172,7 +175,8 @@ def _clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float]
     moved = (
         np.where(bulk, 0, x["word"] * words + x["half"] * halves) + x["packed"] * columns["packed"] * small
     )
-    loads = (p.k if along(p) else 1) + (small > 0) + updates * (short(p) if long_m(p) else 1)
+    columns_of_panel = np.where(panel_run(p, columns["path"], tile), 1, p.k if along(p) else 1)
+    loads = columns_of_panel + (small > 0) + updates * (short(p) if long_m(p) else 1)
     stores = (columns["direct"] == 0) * _runs(p, columns)
     edges = stores * (long_m(p) and units(p)[2] < WIDEST)
     loading, storing = bulk * x["run"] * loads, bulk * (x["run"] * stores + x["edge"] * edges)
@@ -180,7 +184,7 @@ def _clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float]
     power = x["power"]
     units_of_all = columns["warps"] * rounds * np.maximum(units_busy, reads)
     waited = x["latency"] + x["alone"] * (rounds * of_part + moved / columns["warps"])
-    serving = x["serve"] * np.maximum(loading, storing)
+    serving = x["serve"] * np.maximum(loading, storing) / columns["movers"]
     flight = x["flight"] / (columns["stages"] - 1 + bulk * 1)
     longest = sum(each**power for each in (memory, issued, units_of_all, waited / per_sm))
     longest = longest + (serving / per_sm) ** power + (flight / per_sm) ** power

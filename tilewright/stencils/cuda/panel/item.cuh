@@ -7,22 +7,37 @@ struct Item {
     int count;  // rows along the panel
 };
 
+// The tiles of a block, one after the other. A division takes some hundred clocks, so one at the start says how far apart they are.
 struct Tiles {
     const Gemm &g;
-    int length, of_each, items;  // the long extent, tiles of a product, and of all
+    int length, of_each;        // the long extent, tiles of a product
+    int number, place;          // the product, and which tile of it
+    int numbers_on, places_on;  // from one tile of a block to the next
 
     INLINE Tiles(const Gemm &gemm) : g(gemm) {
         length = LONG_M ? g.m : g.n;
         of_each = ceiling(length, TILE);
-        items = g.batch * of_each;
+        number = blockIdx.x / (unsigned int)of_each;
+        place = blockIdx.x - number * of_each;
+        numbers_on = gridDim.x / (unsigned int)of_each;
+        places_on = gridDim.x - numbers_on * of_each;
+    }
+    INLINE bool any() const { return number < g.batch; }
+    INLINE void next() {
+        number += numbers_on;
+        place += places_on;
+        if (place >= of_each) {
+            place -= of_each;
+            number++;
+        }
     }
     INLINE long long ld_panel() const { return LONG_M ? g.lda : g.ldb; }
     INLINE long long ld_small() const { return LONG_M ? g.ldb : g.lda; }
     INLINE const Stored *panels() const { return (const Stored *)(LONG_M ? g.a : g.b); }
     INLINE const Stored *smalls() const { return (const Stored *)(LONG_M ? g.b : g.a); }
 
-    INLINE Item at(int item) const {
-        const int number = (unsigned int)item / (unsigned int)of_each, first = (item - number * of_each) * TILE;
+    INLINE Item item() const {
+        const int first = place * TILE;
         const long long matrix = number;
         Item x;
         x.panel = panels() + matrix * (LONG_M ? g.stride_a : g.stride_b) + first * (ALONG ? 1 : ld_panel());

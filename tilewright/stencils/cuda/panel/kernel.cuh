@@ -58,6 +58,9 @@
 #ifndef ONE_RUN
 #define ONE_RUN 0  // whether a tile has all rows of a long m and columns of C follow each other: they leave as one run of bytes
 #endif
+#ifndef PANEL_RUN
+#define PANEL_RUN 0  // whether a tile has all of a panel that lies along, whose columns follow each other: it comes as one run
+#endif
 #ifndef SHARED
 #define SHARED 0  // whether the batch shares the small operand
 #endif
@@ -85,7 +88,10 @@
 #define COLUMNS 4  // columns of C that a thread computes (MMA: a warp)
 #endif
 #ifndef WARPS
-#define WARPS 2  // warps of a block that multiply; with bulk copies one more loads, and another one writes unless DIRECT
+#define WARPS 2  // warps of a block that multiply
+#endif
+#ifndef MOVERS
+#define MOVERS 1  // with bulk copies warps of a block that load, and as many that write unless DIRECT
 #endif
 #ifndef STAGES
 #define STAGES 3  // tiles in shared memory, all but one of them on their way
@@ -106,8 +112,10 @@ static_assert(TILE * SIZE % 16 == 0, "tile: whole words of 16 bytes along the pa
 static_assert(!BULK || ALONG || PANEL_STREAMS, "bulk-panel: bulk copies take streams, or columns along the panel");
 static_assert(!BULK || LONG_M || C_STREAMS, "bulk-result: bulk copies take streams, or columns along the panel");
 static_assert(!ONE_RUN || (BULK && LONG_M && !DIRECT), "one-run: columns of a long m that bulk copies write");
+static_assert(!PANEL_RUN || (BULK && ALONG && UNIT_PANEL < 16), "panel-run: columns along the panel that begin anywhere in a word");
 static_assert(!DIRECT || (LONG_M && !MMA), "direct: neighbouring threads have neighbouring rows of C");
 static_assert(!PACKED || !MMA, "packed: the small operand is packed for multiply-add units");
+static_assert(MOVERS == 1 || BULK, "movers: warps that move tiles do so by bulk copies");
 static_assert(STAGES >= 2, "ring: one stage is multiplied while others are filled");
 static_assert(MMA == 0 || TYPE_BITS != 32, "mma-type: tensor cores take float64 and 16 bits");
 static_assert(MMA == 0 || (MMA == 16 || (MMA == 8 && TYPE_BITS == 64)),

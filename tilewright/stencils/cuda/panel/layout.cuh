@@ -3,9 +3,9 @@
 
 #include "lib/sizes.cuh"
 
-// With BULK a warp asks for tiles, and another one writes those results that do not leave from registers.
-constexpr int MOVERS = !BULK ? 0 : DIRECT ? 1 : 2;
-constexpr int WORKERS = 32 * WARPS, THREADS = WORKERS + 32 * MOVERS;  // those that multiply, and all
+// With BULK some warps ask for tiles, and as many others write those results that do not leave from registers.
+constexpr int MOVING = 32 * MOVERS;                                                             // threads of either kind
+constexpr int WORKERS = 32 * WARPS, THREADS = WORKERS + (!BULK ? 0 : DIRECT ? 1 : 2) * MOVING;  // those that multiply, and all
 
 // The product of one tile.
 constexpr int SIZE_M = LONG_M ? TILE : SHORT, SIZE_N = LONG_M ? SHORT : TILE;
@@ -53,6 +53,12 @@ constexpr int BYTES_PACKED = SIZE_K * ceiling(SHORT, (LONG_M ? COLUMNS : ROWS)) 
 
 constexpr int TILES_M = ceiling(SIZE_M, ROWS), TILES = TILES_M * ceiling(SIZE_N, COLUMNS);
 constexpr int SLOTS = MMA ? WARPS : WORKERS;  // workers that compute a part of the tile each: warps or threads
+
+// The threads that load wait for each other.
+INLINE void loaders_sync() {
+    if (MOVERS == 1) __syncwarp();
+    else asm volatile("bar.sync 2, %0;" ::"n"(MOVING) : "memory");
+}
 
 // The threads that multiply wait for each other.
 INLINE void workers_sync() {

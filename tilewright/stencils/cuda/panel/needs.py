@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.model import Problem
-from tilewright.stencils.cuda.common import WIDEST
+from tilewright.stencils.cuda.common import WIDEST, units
 
 PATHS = ("async", "bulk")
 LARGEST = 64
@@ -66,6 +66,14 @@ def one_run(p: Problem, path: Any, direct: Any, tile: Any) -> Any:
     """Whether columns of C, of all rows of a long m, leave shared memory as one run of bytes."""
     follow = long_m(p) and p.ldc == p.m
     return follow & (path != "async") & (direct == 0) & (tile >= length(p))
+
+
+def panel_run(p: Problem, path: Any, tile: Any) -> Any:
+    """Whether columns along the panel, of all its length, come as one run of bytes: those that begin anywhere
+    in a word, for the others have leading dimensions that are numbers."""
+    leading = p.lda if long_m(p) else p.ldb
+    follow = along(p) and leading == length(p) and units(p)[0 if long_m(p) else 1] < WIDEST
+    return follow & (path != "async") & (tile >= length(p))
 
 
 def reach(p: Problem) -> int:

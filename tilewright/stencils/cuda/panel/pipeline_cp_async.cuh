@@ -4,11 +4,12 @@
 #include "panel/copy.cuh"
 
 INLINE void multiply_batch(const Gemm &g, const Scalars &scalars) {
-    const Tiles tiles(g);
+    Tiles tiles(g), ahead = tiles;
     unsigned char *const ring = shared_memory + AT_RING;
-    auto fetch = [&](int item, int to) {
-        if (item < tiles.items) {
-            const Item x = tiles.at(item);
+    auto fetch = [&](int to) {
+        if (ahead.any()) {
+            const Item x = ahead.item();
+            ahead.next();
             unsigned char *const stage = ring + to * STAGE;
             Panel::fetch(stage, x.panel, tiles.ld_panel(), x.count);
             if (!SHARED) Small::fetch(stage + STAGE_SMALL, x.small, tiles.ld_small(), SMALL_COLS);
@@ -19,19 +20,19 @@ INLINE void multiply_batch(const Gemm &g, const Scalars &scalars) {
 
     // The small operand that the batch shares arrives with the first tile.
     if (SHARED) Small::fetch(shared_memory + AT_SMALL, tiles.smalls(), tiles.ld_small(), SMALL_COLS);
-    UNROLL for (int i = 0; i < STAGES - 1; i++) fetch(blockIdx.x + i * (int)gridDim.x, i);
+    UNROLL for (int i = 0; i < STAGES - 1; i++) fetch(i);
     int now = 0;
-    _Pragma("unroll 1") for (int item = blockIdx.x; item < tiles.items; item += (int)gridDim.x) {
+    _Pragma("unroll 1") for (bool first = true; tiles.any(); tiles.next(), first = false) {
         cp_async_wait<STAGES - 2>();
         block_sync();  // all threads see this tile, and the stage before it is free
-        fetch(item + (STAGES - 1) * (int)gridDim.x, now ? now - 1 : STAGES - 1);
+        fetch(now ? now - 1 : STAGES - 1);
         unsigned char *const stage = ring + now * STAGE;
-        const Item x = tiles.at(item);
+        const Item x = tiles.item();
         const Stored *const panel = (const Stored *)(stage + Panel::head(x.panel));
         const Stored *const small = (const Stored *)(SHARED ? shared_memory + AT_SMALL : stage + STAGE_SMALL);
         // With beta, the result takes the place of C.
         Stored *const out = (Stored *)((BETA != 0 ? stage + STAGE_C : shared_memory + AT_OUT) + Result::head(x.c));
-        if (PACKED && (!SHARED || item == blockIdx.x)) {
+        if (PACKED && (!SHARED || first)) {
             pack<THREADS>(small, LD_SMALL, 0);
             block_sync();
         }

@@ -4,6 +4,9 @@
 #include "lib/run.cuh"
 #include "panel/copy.cuh"
 
+// The number of this thread among those that load, or those that write.
+INLINE int moving() { return (int)((threadIdx.x - WORKERS) % MOVING); }
+
 // The runs of a tile: COLS columns along the panel, or one for all of it.
 template <bool IS_ALONG, int COLS, int LD, int ACROSS> struct Runs {
     static constexpr int COUNT = IS_ALONG ? COLS : 1;
@@ -11,31 +14,34 @@ template <bool IS_ALONG, int COLS, int LD, int ACROSS> struct Runs {
     // take longer than sectors that are written in part.
     static constexpr bool BY_LANES = SIZE < 8 && COUNT > 1;
     static constexpr int GRAIN = UNIT_C == 16 || BY_LANES ? 16 : 32;
+    // The first run of a thread. A warp issues one copy after the other, so neighbouring runs are those of different warps.
+    static INLINE int first() { return moving() % 32 * MOVERS + moving() / 32; }
     static INLINE Run run(const Stored *at, long long ld, int number, int count) {
         return Run(at + number * ld, IS_ALONG ? count : count * ACROSS);
     }
     static INLINE int load(unsigned char *to, const Stored *at, long long ld, int count, const void *begin, const void *end,
                            unsigned int barrier) {
         int expected = 0;
-        _Pragma("unroll 1") for (int i = threadIdx.x % 32; i < COUNT; i += 32)
+        _Pragma("unroll 1") for (int i = first(); i < COUNT; i += MOVING)
             expected += run(at, ld, i, count).load(to + i * LD * SIZE, begin, end, barrier);
         return expected;
     }
-    // By the lanes of a warp, a run each.
+    // By the threads that write, a run each; those of a thread are one group of its stores, which may be empty.
     static INLINE void store(Stored *to, const unsigned char *from, long long ld, int count) {
-        _Pragma("unroll 1") for (int i = threadIdx.x % 32; i < COUNT; i += 32) {
+        _Pragma("unroll 1") for (int i = first(); i < COUNT; i += MOVING) {
             const Run x = run(to, ld, i, count);
             const int ahead = x.ahead<GRAIN>(), whole = x.whole<GRAIN>();
-            if (whole > 0) bulk_store<false>((void *)(x.from + ahead), from + i * LD * SIZE + x.head() + ahead, whole, 0);
+            if (whole > 0) bulk_put((void *)(x.from + ahead), from + i * LD * SIZE + x.head() + ahead, whole);
         }
+        bulk_commit();
     }
-    // By the lanes of a warp: what is before and behind whole grains.
+    // By the same threads: what is before and behind whole grains.
     static INLINE void store_edges(Stored *to, const unsigned char *from, long long ld, int count) {
         if constexpr (WORD > 1) {
             if (UNIT_C == 16 && count % WORD == 0) return;
-            const int lane = threadIdx.x % 32;
+            const int lane = moving();
             constexpr int OF_RUN = BY_LANES ? 2 : smaller(32, 2 * GRAIN / SIZE);
-            _Pragma("unroll 1") for (int i = lane / OF_RUN; i < COUNT; i += 32 / OF_RUN) {
+            _Pragma("unroll 1") for (int i = lane / OF_RUN; i < COUNT; i += MOVING / OF_RUN) {
                 const Run x = run(to, ld, i, count);
                 const unsigned char *const here = from + i * LD * SIZE + x.head();
                 if constexpr (!BY_LANES) x.store_edges<GRAIN>(here, lane % OF_RUN);
@@ -45,6 +51,6 @@ template <bool IS_ALONG, int COLS, int LD, int ACROSS> struct Runs {
         }
     }
 };
-typedef Runs<ALONG, SIZE_K, LD_PANEL, SIZE_K> PanelRuns;
+typedef Runs<(ALONG && !PANEL_RUN), SIZE_K, LD_PANEL, SIZE_K> PanelRuns;
 typedef Runs<(LONG_M && !ONE_RUN), SHORT, LD_C, SHORT> ResultRuns;
 typedef Runs<false, 1, 0, SMALL_ROWS * SMALL_COLS> SmallRun;

@@ -31,6 +31,8 @@ from tilewright.stencils.cuda.tiny.space import sides
 TILES = (16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 192, 224, 256, 320, 384, 448, 512)
 ALONG = (1, 2, 4, 8, 16)
 """Rows along the panel of a thread; a warp with tensor cores has 8 times as many, or 16."""
+MOVERS = (1, 2, 4)
+"""Warps that load, and as many that write."""
 PER_SM = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)
 
 
@@ -44,7 +46,8 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("tile", TILES),
         Param("rows", lengthwise if long_m(p) else other),
         Param("columns", other if long_m(p) else lengthwise),
-        Param("warps", (1, 2, 4, 6, 8)),
+        Param("warps", (1, 2, 4, 6, 8, 12, 16)),
+        Param("movers", MOVERS, absent=1),
         Param("stages", (2, 3, 4, 6, 8)),
         Param("blocks", tuple(count * device["sms"] for count in PER_SM)),
     ]
@@ -74,6 +77,19 @@ def _of_the_path(p: Problem, device: Device) -> Iterator[Rule]:
         "hard",
         "bulk copies take streams and columns along the panel, and a small operand without padding",
         lambda path: (path == "async") | takes,
+    )
+    yield Rule(
+        "movers",
+        "hard",
+        "warps that move tiles do so by bulk copies",
+        lambda path, movers: (path == "bulk") | (movers == 1),
+    )
+    most = max(p.k if along(p) else 1, short(p) if long_m(p) else 1)
+    yield Rule(
+        "movers-idle",
+        "soft",
+        "a warp that moves tiles has four runs of them, or is the only one",
+        lambda movers: (movers == 1) | (4 * movers <= most),
     )
     yield Rule(
         "packed",
@@ -148,10 +164,10 @@ def _of_the_tile(p: Problem) -> Iterator[Rule]:
     )
 
 
-def threads(path: Any, direct: Any, warps: Any) -> Any:
-    """Threads of a block: with bulk copies one more warp loads, and another one writes what does not leave
-    from registers."""
-    return 32 * (warps + (path == "bulk") * (2 - direct))
+def threads(path: Any, direct: Any, warps: Any, movers: Any) -> Any:
+    """Threads of a block: with bulk copies more warps load, and as many write what does not leave from
+    registers."""
+    return 32 * (warps + (path == "bulk") * (2 - direct) * movers)
 
 
 def slots(mma: Any, warps: Any) -> Any:
@@ -166,7 +182,9 @@ def _busy(p: Problem, mma: Any, tile: Any, rows: Any, columns: Any, warps: Any) 
 
 def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
     """What an SM holds, and what keeps its memory and its schedulers busy."""
-    yield limits.threads_per_block(device, lambda path, direct, warps: threads(path, direct, warps))
+    yield limits.threads_per_block(
+        device, lambda path, direct, warps, movers: threads(path, direct, warps, movers)
+    )
 
     def by_columns(
         path: Any, mma: Any, direct: Any, tile: Any, stages: Any, packed: Any, columns: Any
@@ -181,9 +199,9 @@ def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
     yield limits.shared_per_block(device, shared)
     yield from limits.resident_rules(
         device,
-        lambda path, direct, warps: threads(path, direct, warps),
-        lambda path, mma, direct, rows, columns, warps: (
-            threads(path, direct, warps) * registers(p, mma, rows, columns)
+        lambda path, direct, warps, movers: threads(path, direct, warps, movers),
+        lambda path, mma, direct, rows, columns, warps, movers: (
+            threads(path, direct, warps, movers) * registers(p, mma, rows, columns)
         ),
         shared,
     )

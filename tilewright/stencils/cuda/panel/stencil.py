@@ -10,7 +10,8 @@ section 4), and memory sets its pace as it does for very small matrices (I. Masl
     direct   C leaves from registers, not through shared memory (m is long)
     tile     rows of the panel that are in a stage; its length is an argument of the kernel, not a constant
     rows, columns   of the part of C that a thread computes (with ``mma``: a warp, by tensor cores)
-    warps    of a block that multiply; with bulk copies one more loads, and, unless direct, another one writes
+    warps    of a block that multiply
+    movers   with bulk copies: more warps, which load, and, unless direct, as many others, which write
     stages   tiles in shared memory: all but the one that is multiplied are on their way
     blocks   of the whole grid, in multiples of the SMs: they stay and walk over all tiles of the batch
 
@@ -34,6 +35,7 @@ from tilewright.stencils.cuda.panel.needs import (
     length,
     long_m,
     one_run,
+    panel_run,
     reach,
     shared_bytes,
     short,
@@ -98,6 +100,7 @@ class PanelStencil(CudaStencil):
             "STREAM": int(stream),
             "STREAM_C": int(stream_c),
             "SHARED": int(strides(p)[1] == 0),
+            "PANEL_RUN": int(panel_run(p, config["path"], config["tile"])),
             "ONE_RUN": int(one_run(p, config["path"], config["direct"], config["tile"])),
         }
         defines |= {f"UNIT_{x}": u for x, u in zip("ABC", units(p), strict=True)}
@@ -109,9 +112,9 @@ class PanelStencil(CudaStencil):
         return args.gemm(problem)
 
     def launch(self, problem: Problem, config: Config) -> Launch:
-        p, c = problem, {"packed": 0} | dict(config)
+        p, c = problem, {"packed": 0, "movers": 1} | dict(config)
         return Launch(
             grid=(min(c["blocks"], p.batch * -(-length(p) // c["tile"])), 1, 1),
-            block=(int(threads(c["path"], c["direct"], c["warps"])), 1, 1),
+            block=(int(threads(c["path"], c["direct"], c["warps"], c["movers"])), 1, 1),
             shared=int(shared_bytes(p, *(c[name] for name in (*SHARING, width(p))))),
         )

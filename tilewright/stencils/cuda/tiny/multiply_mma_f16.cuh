@@ -109,12 +109,18 @@ template <bool EVEN> INLINE void along_k(unsigned int (&words)[TOGETHER][2], con
     }
 }
 
-// The words of a lane at two rows (columns) f and g that are neighbours if PAIRED, across stored columns.
-template <int FREE, bool PAIRED, typename Lead>
+// A row or column of the matrix, the last one for those outside, which are not stored; parts have EACH.
+template <int FREE, int EACH> INLINE int inside_of(int f) { return FREE % EACH == 0 ? f : min(f, FREE - 1); }
+
+// The words of a lane at two rows (columns) f and g that are neighbours if PAIRED, across stored columns. Parts have EACH rows.
+template <int FREE, int EACH, bool PAIRED, typename Lead>
 INLINE void across_k(unsigned int &at_f, unsigned int &at_g, const Stored *x, Lead ld, int f, int g, int k, int flip) {
-    // Outside the matrix any row or column will do: none is stored.
-    f = min(f, PAIRED ? (FREE - 1) / 2 * 2 : FREE - 1);
-    g = min(g, FREE - 1);
+    // Outside the matrix any row or column will do: none is stored. Where parts divide it there are none, and the places of all
+    // rows are numbers that instructions hold.
+    if (FREE % EACH != 0) {
+        f = min(f, PAIRED ? (FREE - 1) / 2 * 2 : FREE - 1);
+        g = min(g, FREE - 1);
+    }
     const Stored *const first = x + min(k + flip, SIZE_K - 1) * ld;
 #if COMPLEX
     if (PAIRED) {
@@ -141,24 +147,24 @@ INLINE void across_k(unsigned int &at_f, unsigned int &at_g, const Stored *x, Le
 }
 
 // The same for both words of each of the TOGETHER products.
-template <int LD, int FREE, bool PAIRED, typename Lead>
+template <int LD, int FREE, int EACH, bool PAIRED, typename Lead>
 INLINE void across(unsigned int (&at_f)[TOGETHER][2], unsigned int (&at_g)[TOGETHER][2], const Stored *x, Lead ld, int f,
                    int g, int product, int q, bool half) {
     const int flip = crowded(LD) && PAIRED ? q / 2 : 0;
     UNROLL for (int s = 0; s < TOGETHER; s++) {
         at_f[s][1] = at_g[s][1] = 0;
         if (COMPLEX && crowded(LD) && PAIRED && RUN > 1) {
-            across_k<FREE, PAIRED>(at_f[s][0], at_g[s][0], x, ld, f, g, k_of(RUN, product + s, 0, q) + flip, 0);
-            across_k<FREE, PAIRED>(at_f[s][1], at_g[s][1], x, ld, f, g, k_of(RUN, product + s, 1, q) - flip, 0);
+            across_k<FREE, EACH, PAIRED>(at_f[s][0], at_g[s][0], x, ld, f, g, k_of(RUN, product + s, 0, q) + flip, 0);
+            across_k<FREE, EACH, PAIRED>(at_f[s][1], at_g[s][1], x, ld, f, g, k_of(RUN, product + s, 1, q) - flip, 0);
             const unsigned int f0 = at_f[s][0], g0 = at_g[s][0];
             at_f[s][0] = flip ? at_f[s][1] : f0;
             at_f[s][1] = flip ? f0 : at_f[s][1];
             at_g[s][0] = flip ? at_g[s][1] : g0;
             at_g[s][1] = flip ? g0 : at_g[s][1];
         } else {
-            across_k<FREE, PAIRED>(at_f[s][0], at_g[s][0], x, ld, f, g, k_of(RUN, product + s, 0, q), COMPLEX ? 0 : flip);
+            across_k<FREE, EACH, PAIRED>(at_f[s][0], at_g[s][0], x, ld, f, g, k_of(RUN, product + s, 0, q), COMPLEX ? 0 : flip);
             if (!half)
-                across_k<FREE, PAIRED>(at_f[s][1], at_g[s][1], x, ld, f, g, k_of(RUN, product + s, 1, q), COMPLEX ? 0 : flip);
+                across_k<FREE, EACH, PAIRED>(at_f[s][1], at_g[s][1], x, ld, f, g, k_of(RUN, product + s, 1, q), COMPLEX ? 0 : flip);
         }
     }
 }
@@ -188,9 +194,9 @@ INLINE void multiply_mma(int tile, const Stored *a, LeadA lda, const Stored *b, 
         UNROLL for (int i = 0; i < FRAGMENTS_M; i++) {
 #if TRANS_A
             UNROLL for (int e = 0; e < 2; e++)
-                along_k<EVEN_A>(x[i][e], a + min(row_of(i, e), SIZE_M - 1) * lda, product, q, half);
+                along_k<EVEN_A>(x[i][e], a + inside_of<SIZE_M, ROWS>(row_of(i, e)) * lda, product, q, half);
 #else
-            across<LD_A, SIZE_M, PAIR_M>(x[i][0], x[i][1], a, lda, row_of(i, 0), row_of(i, 1), product, q, half);
+            across<LD_A, SIZE_M, ROWS, PAIR_M>(x[i][0], x[i][1], a, lda, row_of(i, 0), row_of(i, 1), product, q, half);
 #endif
         }
 #if TRANS_B
@@ -198,12 +204,12 @@ INLINE void multiply_mma(int tile, const Stored *a, LeadA lda, const Stored *b, 
             unsigned int none[TOGETHER][2];
             // An odd last fragment has no partner: its words are read twice, which the compiler sees.
             const int with = j + 1 < FRAGMENTS_N ? j + 1 : j;
-            across<LD_B, SIZE_N, PAIR_N>(y[j], j + 1 < FRAGMENTS_N ? y[with] : none, b, ldb, column_of(j, r),
+            across<LD_B, SIZE_N, COLUMNS, PAIR_N>(y[j], j + 1 < FRAGMENTS_N ? y[with] : none, b, ldb, column_of(j, r),
                                          column_of(with, r), product, q, half);
         }
 #else
         UNROLL for (int j = 0; j < FRAGMENTS_N; j++)
-            along_k<EVEN_B>(y[j], b + min(column_of(j, r), SIZE_N - 1) * ldb, product, q, half);
+            along_k<EVEN_B>(y[j], b + inside_of<SIZE_N, COLUMNS>(column_of(j, r)) * ldb, product, q, half);
 #endif
         UNROLL for (int t = 0; t < TOGETHER; t++) UNROLL for (int i = 0; i < FRAGMENTS_M; i++) {
             unsigned int w[4] = {x[i][0][t][0], x[i][1][t][0], x[i][0][t][1], x[i][1][t][1]};
@@ -245,7 +251,7 @@ INLINE void multiply_mma(int tile, const Stored *a, LeadA lda, const Stored *b, 
             } else {
                 UNROLL for (int e = 0; e < 2; e++) {
                     const int here = e ? other : row;
-                    if (here < SIZE_M)
+                    if (SIZE_M % ROWS == 0 || here < SIZE_M)
                         keep_one(out, here, column, ldc,
                                  narrowed(scaled(s, value[e], BETA != 0 ? widened(c[here + column * ldc]) : zero())));
                 }
