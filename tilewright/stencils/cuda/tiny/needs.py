@@ -40,6 +40,8 @@ ALONE = 256
 """Bytes of a matrix from which on it is worth a bulk copy of its own."""
 SEVERAL = (1, 2, 3, 4)
 """Products of a thread that have one A or one B."""
+STACKED = 8
+"""The same of a warp with tensor cores of 16 bits: one column of each fills a fragment."""
 COUNTS = (*range(1, 9), *(b * 2**s for s in range(1, 7) for b in (5, 6, 7, 8)))
 
 

@@ -20,6 +20,7 @@ from tilewright.space import Space
 from tilewright.stencils.cuda.common import WIDEST, cheapest, resident
 from tilewright.stencils.cuda.tiny.needs import (
     PER_SM,
+    SEVERAL,
     asking,
     busy,
     held,
@@ -164,7 +165,7 @@ def _variants(space: Space, p: Problem, x: Mapping[str, Any]) -> list[Work]:
     shapes = [
         (height, width, several)
         for height, width in zip(rows[allowed].tolist(), columns[allowed].tolist(), strict=True)
-        for several in (known["several"] if shares(p) else (1,))
+        for several in (SEVERAL if shares(p) else (1,))
         if sums * height * width * several <= (_SUMS if several > 1 else _WHOLE)
     ]
     # Without a look at banks.

@@ -7,6 +7,9 @@
 
 #include "tiny/copy.cuh"
 #include "tiny/multiply_several.cuh"
+#if MMA && SEVERAL > 1
+#include "tiny/multiply_stacked.cuh"
+#endif
 
 // What is known of a piece in a stage: its C, its products, and by how much A, B and C begin behind a multiple of 16 bytes.
 struct Known {
@@ -74,12 +77,33 @@ INLINE void multiply_products(Find find, const Scalars &s) {
         const int unit = ACROSS ? item % UNITS : item / TILES, tile = ACROSS ? item / UNITS : item % TILES;
         const int inner = unit % UNITS_IN, along = unit / UNITS_IN;
         Spot spot;
+#if MMA && SEVERAL > 1
+        // Products of a warp are neighbours. What is not there is computed of the first one's memory, and not stored.
+        auto other = [&](int o, Spot &to) {
+            const int in = BY_ALONG ? inner : inner * SEVERAL + o, out = BY_ALONG ? along * SEVERAL + o : along;
+            to = spot;
+            return in < INNER && out < ALONG && find(in, out, to);
+        };
+        if (!other(0, spot)) continue;
+        Stacked of;
+        Spot found;
+        of.shared = ONE_A ? spot.a : spot.b;
+        other(stacked_product(threadIdx.x % 32 / 4), found);
+        of.mine = ONE_A ? found.b : found.a;
+        UNROLL for (int e = 0; e < 2; e++) {
+            of.there[e] = other(stacked_product(threadIdx.x % 4 * 2 + e), found);
+            of.c[e] = found.c;
+            of.out[e] = found.out;
+        }
+        multiply_stacked<ONE_A>(of, s);
+#elif MMA
         if (!find(inner, along, spot)) continue;
-#if MMA
         multiply_mma(tile, spot.a, LD_A, spot.b, LD_B, spot.c, spot.out, LD_C, s);
 #elif SEVERAL == 1
+        if (!find(inner, along, spot)) continue;
         multiply<ROWS, COLUMNS, AT_A, AT_B, AT_C, TURN>(tile, unit, spot.a, LD_A, spot.b, LD_B, spot.c, spot.out, LD_C, s);
 #else
+        if (!find(inner, along, spot)) continue;
         Several<SEVERAL> of;
         UNROLL for (int o = 0; o < SEVERAL; o++) {
             const int in = inner + (BY_ALONG ? 0 : o * UNITS_IN), out = along + (BY_ALONG ? o * UNITS_OUT : 0);

@@ -25,6 +25,7 @@ from tilewright.stencils.cuda.tiny.needs import (
     PIECES,
     RUN,
     SEVERAL,
+    STACKED,
     Tile,
     asking,
     busy,
@@ -88,7 +89,7 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("warps", (1, 2, 3, 4, 5, 6, 8)),
         Param("group", groups(p)),
         Param("stages", (1, 2, 3, 4, 6, 8)),
-        Param("several", SEVERAL if shares(p) else (1,), absent=1),
+        Param("several", (*SEVERAL, STACKED) if shares(p) else (1,), absent=1),
         Param("direct", (0, 1) if p.outer else (0,), absent=0),
         Param("across", (0, 1)),
         Param("turn", (0, 1)),
@@ -348,7 +349,20 @@ def _of_the_group(p: Problem, device: Device) -> Iterator[Rule]:
         "several",
         "hard",
         "bulk copies of runs or tiles, where a thread finds products with one operand",
-        lambda path, mma, several, turn: (several == 1) | ((path == "bulk") & (mma == 0) & (turn == 0)),
+        lambda path, several, turn: (several == 1) | ((path == "bulk") & (turn == 0)),
+    )
+    yield Rule(
+        "several-mma",
+        "hard",
+        f"with tensor cores a warp has {STACKED} products, else a thread fewer",
+        lambda mma, several: (several == 1) | ((mma == 0) == (several < STACKED)),
+    )
+    stacks = p.dtype.real_bits == 16 and not p.dtype.is_complex
+    yield Rule(
+        "stacked",
+        "hard",
+        f"{STACKED} products of a warp are of 16 bits and real, and it has all of their C",
+        lambda rows, columns, several: (several < STACKED) | (stacks & (tiles(p, rows, columns) == 1)),
     )
     yield Rule(
         "direct",
