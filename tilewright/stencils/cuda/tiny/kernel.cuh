@@ -177,8 +177,9 @@ static_assert(PAD == 0 || PATH == 1, "pad: only copies by vectors can leave gaps
 static_assert(EVICT == 0 || PATH == 2, "evict: bulk copies take hints");
 static_assert(TURN == 0 || (PATH != 0 && MMA == 0), "turn: threads read shared memory");
 static_assert(ACROSS == 0 || (PATH != 0 && MMA == 0), "across: threads read shared memory");
-static_assert(SEVERAL == 1 || (PIECEWISE && TURN == 0 && (SHARED_A || SHARED_B || HELD_A || HELD_B || (TILE && (!ALONG_A || !ALONG_B)))),
-              "several: bulk copies of runs or tiles, where a thread finds products with one operand");
+static_assert(SEVERAL == 1 || (PIECEWISE && TURN == 0 && (PAIRS || SHARED_A || SHARED_B || HELD_A || HELD_B || (TILE && (!ALONG_A || !ALONG_B)))),
+              "several: bulk copies of runs or tiles, where a thread finds products with one operand, or pairs of tiny ones");
+static_assert(!PAIRS || TILES == 1, "paired: a thread has all of both C of a pair");
 static_assert(SEVERAL == 1 || (MMA == 0) == (SEVERAL < 8),
               "several-mma: with tensor cores a warp has eight products, else a thread fewer");
 static_assert(SEVERAL < 8 || (TYPE_BITS == 16 && !COMPLEX && TILES == 1),

@@ -10,6 +10,11 @@ constexpr int THREADS = 32 * WARPS;
 // Whether they come by bulk copies of runs along the innermost of several axes.
 #define PIECEWISE (OUTER && PATH == 2)
 
+// Whether a thread has two neighbouring products of tiny matrices of 16 bits, which it reads by words.
+#define PAIRS                                                                                            \
+    (SEVERAL == 2 && TYPE_BITS == 16 && !COMPLEX && SIZE_M * SIZE_K <= 16 && SIZE_K * SIZE_N <= 16 && \
+     SIZE_M * SIZE_N <= 16)
+
 // Matrices as they are stored, and in shared memory: leading dimensions, and elements from one matrix to the next.
 constexpr int ROWS_A = TRANS_A ? SIZE_K : SIZE_M, COLS_A = TRANS_A ? SIZE_M : SIZE_K;
 constexpr int ROWS_B = TRANS_B ? SIZE_N : SIZE_K, COLS_B = TRANS_B ? SIZE_K : SIZE_N;

@@ -42,6 +42,8 @@ SEVERAL = (1, 2, 3, 4)
 """Products of a thread that have one A or one B."""
 STACKED = 8
 """The same of a warp with tensor cores of 16 bits: one column of each fills a fragment."""
+PAIRED = 16
+"""Elements of matrices of 16 bits, at most, of which a thread has two neighbouring products."""
 COUNTS = (*range(1, 9), *(b * 2**s for s in range(1, 7) for b in (5, 6, 7, 8)))
 
 
@@ -201,6 +203,9 @@ def tile(p: Problem) -> Tile | None:
     if not tight or loose[2]:
         return None
     if not any(loose):
+        if stacks(p) and (axis := _shared_axis(p)) is not None:
+            extent = p.outer[axis][0]
+            return _tile_of(p, axis, -(-extent // -(-extent // STACKED)), (False, False, False))
         extent, *outer = p.outer[-1]
         short = outer[2] == p.batch * p.strides[2] and p.batch * sizes[2] * size < SHORT_RUN
         if not short or any(_few(p)):
@@ -217,6 +222,23 @@ def tile(p: Problem) -> Tile | None:
     if min(room for room, gaps in zip(sizes, loose, strict=True) if gaps) * size < ALONE:
         return None
     return _tile_of(p, len(p.outer) - 1, 1, loose)
+
+
+def _shared_axis(p: Problem) -> int | None:
+    """The longest axis along which A or B is shared, where neither is along the innermost one."""
+    if not all(p.strides[:2]):
+        return None
+    found = [
+        (extent, axis) for axis, (extent, a, b, _) in enumerate(p.outer) if (not a and p.moves[0]) != (not b and p.moves[1])
+    ]
+    return max(found)[1] if found else None
+
+
+def stacks(p: Problem) -> bool:
+    """Whether tensor cores take eight products with one operand better than one: odd matrices of 16 bits."""
+    odd = any(extent % 2 for extent in p.extents)
+    real = p.dtype.real_bits == 16 and not p.dtype.is_complex
+    return real and odd and min(p.extents) >= 5 and max(p.extents) <= 32
 
 
 def _tile_of(p: Problem, axis: int, along: int, turned: Sequence[bool]) -> Tile:
@@ -441,14 +463,21 @@ def shares(p: Problem) -> bool:
     return bool(p.outer) and (any(held(p)) or not all(p.moves))
 
 
+def pairs(p: Problem) -> bool:
+    """Whether two products of a thread are neighbours along the innermost of several axes, which it reads by
+    words: tiny matrices of 16 bits."""
+    tiny = max(p.m * p.k, p.k * p.n, p.m * p.n) <= PAIRED
+    return bool(p.outer) and p.dtype.real_bits == 16 and not p.dtype.is_complex and tiny
+
+
 def items(p: Problem, rows: Any, columns: Any, group: Any, several: Any = 1) -> Any:
     """Tiles of a group, those that a thread has of several products with one operand counted once."""
     along, piece = pieces(p, group)
     found = tile(p) if p.outer else None
+    units = along * -(-piece // several)
     if found is not None and not all(found.outer[:2]):
-        units = piece * -(-along // several)
-    else:
-        units = along * -(-piece // several)
+        in_a_run = np.equal(several, 2) & pairs(p)
+        units = np.where(in_a_run, units, piece * -(-along // several))
     return np.where(np.equal(several, 1), group, units) * tiles(p, rows, columns)
 
 

@@ -9,6 +9,8 @@
 #include "tiny/multiply_several.cuh"
 #if MMA && SEVERAL > 1
 #include "tiny/multiply_stacked.cuh"
+#elif PAIRS
+#include "tiny/multiply_pair.cuh"
 #endif
 
 // What is known of a piece in a stage: its C, its products, and by how much A, B and C begin behind a multiple of 16 bytes.
@@ -74,7 +76,8 @@ INLINE void multiply_products(Find find, const Scalars &s) {
     constexpr int AT_A = vector_bytes(LD_A * SIZE, APART_A * SIZE), AT_B = vector_bytes(LD_B * SIZE, APART_B * SIZE);
     constexpr int AT_C = vector_bytes(LD_C * SIZE, APART_C * SIZE);
     _Pragma("unroll 1") for (int item = threadIdx.x / (THREADS / SLOTS); item < UNITS * TILES; item += SLOTS) {
-        const int unit = ACROSS ? item % UNITS : item / TILES, tile = ACROSS ? item / UNITS : item % TILES;
+        const int unit = ACROSS ? item % UNITS : item / TILES;
+        [[maybe_unused]] const int tile = ACROSS ? item / UNITS : item % TILES;
         const int inner = unit % UNITS_IN, along = unit / UNITS_IN;
         Spot spot;
 #if MMA && SEVERAL > 1
@@ -99,6 +102,12 @@ INLINE void multiply_products(Find find, const Scalars &s) {
 #elif MMA
         if (!find(inner, along, spot)) continue;
         multiply_mma(tile, spot.a, LD_A, spot.b, LD_B, spot.c, spot.out, LD_C, s);
+#elif PAIRS
+        if (!find(2 * inner, along, spot)) continue;
+        Spot next = spot;
+        const bool both = 2 * inner + 1 < INNER && find(2 * inner + 1, along, next);
+        const Stored *const a[2] = {spot.a, next.a}, *const b[2] = {spot.b, next.b};
+        multiply_pair<ONE_A, ONE_B, !TURNED_A, !TURNED_B>(a, b, spot.c, spot.out, both, s);
 #elif SEVERAL == 1
         if (!find(inner, along, spot)) continue;
         multiply<ROWS, COLUMNS, AT_A, AT_B, AT_C, TURN>(tile, unit, spot.a, LD_A, spot.b, LD_B, spot.c, spot.out, LD_C, s);

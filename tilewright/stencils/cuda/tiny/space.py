@@ -32,6 +32,7 @@ from tilewright.stencils.cuda.tiny.needs import (
     flat,
     flying_bytes,
     items,
+    pairs,
     registers,
     shared_bytes,
     shares,
@@ -89,7 +90,7 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("warps", (1, 2, 3, 4, 5, 6, 8)),
         Param("group", groups(p)),
         Param("stages", (1, 2, 3, 4, 6, 8)),
-        Param("several", (*SEVERAL, STACKED) if shares(p) else (1,), absent=1),
+        Param("several", _several(p), absent=1),
         Param("direct", (0, 1) if p.outer else (0,), absent=0),
         Param("across", (0, 1)),
         Param("turn", (0, 1)),
@@ -97,6 +98,13 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("evict", (0, 1)),
         Param("blocks", tuple(count * device["sms"] for count in PER_SM)),
     ]
+
+
+def _several(p: Problem) -> tuple[int, ...]:
+    """How many products a thread or a warp may have."""
+    if shares(p):
+        return (*SEVERAL, STACKED)
+    return (1, 2) if pairs(p) else (1,)
 
 
 def is_stream(p: Problem) -> bool:
@@ -348,7 +356,7 @@ def _of_the_group(p: Problem, device: Device) -> Iterator[Rule]:
     yield Rule(
         "several",
         "hard",
-        "bulk copies of runs or tiles, where a thread finds products with one operand",
+        "bulk copies of runs or tiles, where a thread finds products with one operand, or pairs of tiny ones",
         lambda path, several, turn: (several == 1) | ((path == "bulk") & (turn == 0)),
     )
     yield Rule(
@@ -356,6 +364,12 @@ def _of_the_group(p: Problem, device: Device) -> Iterator[Rule]:
         "hard",
         f"with tensor cores a warp has {STACKED} products, else a thread fewer",
         lambda mma, several: (several == 1) | ((mma == 0) == (several < STACKED)),
+    )
+    yield Rule(
+        "paired",
+        "hard",
+        "a thread has all of both C of a pair",
+        lambda rows, columns, several: (several != 2) | (not pairs(p)) | (tiles(p, rows, columns) == 1),
     )
     stacks = p.dtype.real_bits == 16 and not p.dtype.is_complex
     yield Rule(
