@@ -229,7 +229,9 @@ def _shared_axis(p: Problem) -> int | None:
     if not all(p.strides[:2]):
         return None
     found = [
-        (extent, axis) for axis, (extent, a, b, _) in enumerate(p.outer) if (not a and p.moves[0]) != (not b and p.moves[1])
+        (extent, axis)
+        for axis, (extent, a, b, _) in enumerate(p.outer)
+        if (not a and p.moves[0]) != (not b and p.moves[1])
     ]
     return max(found)[1] if found else None
 
@@ -353,6 +355,11 @@ def skewed(p: Problem) -> tuple[bool, bool, bool]:
     return a, b, c
 
 
+def spread(size: Any) -> Any:
+    """An odd number of vectors, of which the runs of a tile begin in different banks: so many or one more."""
+    return size + WIDEST * (size // WIDEST % 2 == 0)
+
+
 def room(size: Any, odd: bool) -> Any:
     """Bytes of shared memory for so many: whole vectors, and one more where they begin anywhere."""
     return -(-size // WIDEST) * WIDEST + WIDEST * odd
@@ -371,7 +378,7 @@ def _chunks(p: Problem, group: Any, pad: Any, path: Any) -> tuple[Any, Any, Any]
             return group * (step or matrix) * size
         if tiled is not None:
             runs, length = tiled.runs(which, group)
-            return runs * room(length * matrix * size, odd)
+            return runs * spread(room(length * matrix * size, odd))
         return count * room((1 if once else piece) * matrix * size, odd)
 
     def word_by_word(rows: int, cols: int, moves: bool, odd: bool) -> Any:
@@ -470,14 +477,28 @@ def pairs(p: Problem) -> bool:
     return bool(p.outer) and p.dtype.real_bits == 16 and not p.dtype.is_complex and tiny
 
 
+def by_along(p: Problem, several: Any) -> Any:
+    """Whether the products of a thread or a warp lie along the second axis of a tile: where one operand is
+    shared along it; but pairs are neighbours in a run, and so are those of tensor cores where runs share one,
+    as those of different runs lie far apart."""
+    found = tile(p) if p.outer else None
+    if found is None or all(found.outer[:2]):
+        return np.equal(several, 0)
+    runs = pairs(p) & np.equal(several, 2)
+    return ~(runs | (np.equal(several, STACKED) & in_runs(p)))
+
+
+def in_runs(p: Problem) -> bool:
+    """Whether runs of a tile share an operand and have as many products as tensor cores take."""
+    found = tile(p) if p.outer else None
+    return found is not None and p.batch >= STACKED and not all(found.inner[:2])
+
+
 def items(p: Problem, rows: Any, columns: Any, group: Any, several: Any = 1) -> Any:
     """Tiles of a group, those that a thread has of several products with one operand counted once."""
     along, piece = pieces(p, group)
-    found = tile(p) if p.outer else None
-    units = along * -(-piece // several)
-    if found is not None and not all(found.outer[:2]):
-        in_a_run = np.equal(several, 2) & pairs(p)
-        units = np.where(in_a_run, units, piece * -(-along // several))
+    outer = piece * -(-along // several)
+    units = np.where(by_along(p, several), outer, along * -(-piece // several))
     return np.where(np.equal(several, 1), group, units) * tiles(p, rows, columns)
 
 

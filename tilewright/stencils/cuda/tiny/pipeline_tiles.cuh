@@ -66,7 +66,7 @@ INLINE void multiply_batch(const Nested &given, const Scalars &scalars) {
             spot.out = DIRECT ? known.c + in_run * STEP_C : (Stored *)(out + at_c);
             return true;
         };
-        constexpr bool BY_ALONG = !PAIRS && (!ALONG_A || !ALONG_B);
+        constexpr bool BY_ALONG = !PAIRS && !IN_RUNS && (!ALONG_A || !ALONG_B);
         multiply_products<PIECE, TILE, BY_ALONG, SHARED_A || (BY_ALONG ? !ALONG_A : HELD_A), SHARED_B || (BY_ALONG ? !ALONG_B : HELD_B)>(find, scalars);
     };
     walk<ASKING, TWICE>(given.pieces, mine, known, policy, fetch, multiply_tile);
