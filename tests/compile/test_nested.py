@@ -185,7 +185,7 @@ PAIRS: dict[str, tuple[Problem, dict[str, int]]] = {
 
 @pytest.mark.parametrize("name", [*EIGHT, *PAIRS])
 def test_several_products_of_halves_are_found_together(name: str) -> None:
-    """Eight of a warp by tensor cores, and neighbouring pairs of a thread by words, with what is left over."""
+    """Eight of a warp by tensor cores, and neighbouring pairs of a thread by words."""
     p, own = (EIGHT | PAIRS)[name]
     fixed: dict[str, Any] = {"path": "bulk", "warps": 2, "stages": 2, "mma": 0, "rows": p.m, "columns": p.n}
     (config,) = allowed("tiny", p, H200, 1, 0, blocks=H200["sms"], **fixed | {"direct": 0} | own)
