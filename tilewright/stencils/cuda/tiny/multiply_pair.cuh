@@ -3,56 +3,55 @@
 // Matrices of 9 halves lie 18 bytes apart, so that threads which read them half by half meet in a bank, and each read brings
 // two bytes. Here a thread reads what it needs by words, wherever they begin: two neighbours that have no gap between them at
 // once, an odd number of words for an odd number of halves, which all threads do without meeting. Halves that begin in the
-// middle of a word are shifted to its beginning in registers, and results to where they are stored.
+// middle of a word are shifted to its beginning in registers, and results to where they are stored. Threads whose halves
+// begin elsewhere, or that have one product alone, do the same instructions.
 #pragma once
 
 #include "tiny/multiply_fma.cuh"
 
-// COUNT halves as words, the first in the low half of the first word.
-template <int COUNT> struct Halves {
+// COUNT halves as words, the first in the low half of the first word. Those from FIRST on are there or not.
+template <int COUNT, int FIRST> struct Halves {
     unsigned int words[(COUNT + 1) / 2];
     INLINE Half at(int i) const { return (Half)(i % 2 ? words[i / 2] >> 16 : words[i / 2]); }
+    static INLINE bool there(int i, bool all) { return i >= 0 && i < COUNT && (i < FIRST || all); }
+    // Whether the halves of a word of memory are wanted, of which the first one is in the middle of a word where it is odd.
+    static INLINE bool low(int word, bool odd, bool all) { return odd ? there(2 * word - 1, all) : there(2 * word, all); }
+    static INLINE bool high(int word, bool odd, bool all) { return odd ? there(2 * word, all) : there(2 * word + 1, all); }
 
     // Reads nothing but the words that have one of them.
-    INLINE void read(const Stored *from) {
-        const unsigned int odd = (unsigned int)(unsigned long long)from & 2;
-        const unsigned int *const first = (const unsigned int *)((const unsigned char *)from - odd);
+    INLINE void read(const Stored *from, bool all) {
+        const unsigned int before = (unsigned int)(unsigned long long)from & 2;
+        const unsigned int *const first = (const unsigned int *)((const unsigned char *)from - before);
         unsigned int raw[COUNT / 2 + 1];
-        UNROLL for (int i = 0; i <= COUNT / 2; i++) raw[i] = COUNT % 2 || i < COUNT / 2 || odd ? first[i] : 0;
+        UNROLL for (int i = 0; i <= COUNT / 2; i++) raw[i] = low(i, before, all) || high(i, before, all) ? first[i] : 0;
         UNROLL for (int i = 0; i < (COUNT + 1) / 2; i++)
-            words[i] = __funnelshift_r(raw[i], i < COUNT / 2 ? raw[i < COUNT / 2 ? i + 1 : i] : 0, 8 * odd);
+            words[i] = __funnelshift_r(raw[i], i < COUNT / 2 ? raw[i < COUNT / 2 ? i + 1 : i] : 0, 8 * before);
     }
 
-    INLINE void write(Stored *to) const {
-        if ((unsigned int)(unsigned long long)to & 2) {
-            to[0] = at(0);
-            unsigned int *const rest = (unsigned int *)(to + 1);
-            UNROLL for (int i = 1; i + 1 < COUNT; i += 2) rest[i / 2] = __funnelshift_r(words[i / 2], words[i / 2 + 1], 16);
-            if (COUNT % 2 == 0) to[COUNT - 1] = at(COUNT - 1);
-        } else {
-            unsigned int *const all = (unsigned int *)to;
-            UNROLL for (int i = 0; i + 1 < COUNT; i += 2) all[i / 2] = words[i / 2];
-            if (COUNT % 2) to[COUNT - 1] = at(COUNT - 1);
+    INLINE void write(Stored *to, bool all) const {
+        const unsigned int before = (unsigned int)(unsigned long long)to & 2;
+        unsigned int *const first = (unsigned int *)((unsigned char *)to - before);
+        UNROLL for (int i = 0; i <= COUNT / 2; i++) {
+            const unsigned int word = __funnelshift_l(i ? words[i ? i - 1 : 0] : 0, i < (COUNT + 1) / 2 ? words[i < (COUNT + 1) / 2 ? i : 0] : 0, 8 * before);
+            const bool one = low(i, before, all), other = high(i, before, all);
+            if (one && other) first[i] = word;
+            if (one && !other) ((Stored *)first)[2 * i] = (Stored)word;
+            if (!one && other) ((Stored *)first)[2 * i + 1] = (Stored)(word >> 16);
         }
     }
 };
 
 // An operand of two products, COUNT halves of each: one for both, two next to each other, or two anywhere.
 template <int COUNT, bool ONE, bool ADJACENT> struct Pair {
-    Halves<COUNT * (!ONE && ADJACENT ? 2 : 1)> first;
-    Halves<COUNT> second;
+    static constexpr bool TOGETHER = !ONE && ADJACENT;
+    Halves<TOGETHER ? 2 * COUNT : COUNT, COUNT> first;
+    Halves<COUNT, COUNT> second;
     INLINE void read(const Stored *one, const Stored *other, bool both) {
-        if (!ONE && ADJACENT && !both) {
-            second.read(one);
-            UNROLL for (int i = 0; i < (COUNT + 1) / 2; i++) first.words[i] = second.words[i];
-            UNROLL for (int i = (COUNT + 1) / 2; i < COUNT; i++) first.words[i] = 0;
-            return;
-        }
-        first.read(one);
-        if (!ONE && !ADJACENT) second.read(other);
+        first.read(one, both);
+        if (!ONE && !ADJACENT) second.read(other, true);
     }
     INLINE Element at(int product, int i) const {
-        return widened(ONE || product == 0 ? first.at(i) : ADJACENT ? first.at(COUNT + i) : second.at(i));
+        return widened(ONE || product == 0 ? first.at(i) : TOGETHER ? first.at(TOGETHER ? COUNT + i : i) : second.at(i));
     }
 };
 
@@ -73,16 +72,10 @@ INLINE void multiply_pair(const Stored *const (&a)[2], const Stored *const (&b)[
         Element value = zero();
         UNROLL for (int k = 0; k < SIZE_K; k++)
             multiply_add(value, x.at(o, TRANS_A ? k + i * ROWS_A : i + k * ROWS_A), y.at(o, TRANS_B ? j + k * ROWS_B : k + j * ROWS_B));
-        const int at = o * EACH + i + j * SIZE_M;
-        sum[at] = scaled(s, value, BETA != 0 ? old.at(o, i + j * SIZE_M) : zero());
+        const int at = i + j * SIZE_M;
+        sum[o * EACH + at] = scaled(s, value, BETA != 0 ? old.at(o, at) : zero());
     }
-    Halves<2 * EACH> all;
+    Halves<2 * EACH, EACH> all;
     UNROLL for (int i = 0; i < EACH; i++) all.words[i] = halves_of(sum[2 * i], sum[2 * i + 1]);
-    if (both) {
-        all.write(out);
-    } else {
-        Halves<EACH> some;
-        UNROLL for (int i = 0; i < (EACH + 1) / 2; i++) some.words[i] = all.words[i];
-        some.write(out);
-    }
+    all.write(out, both);
 }

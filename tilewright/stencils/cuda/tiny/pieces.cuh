@@ -60,10 +60,11 @@ INLINE void write_edges(const Known *pieces, const unsigned char *from) {
     }
 }
 
-// Where the matrices of a product are in shared memory.
+// Where the matrices of a product are in shared memory, and how many products its piece has from it on.
 struct Spot {
     const Stored *a, *b, *c;
     Stored *out;
+    int left;
 };
 
 // Multiplies the products of a group, which lie at INNER by ALONG positions: `find` says where those of a position are, and
@@ -81,24 +82,28 @@ INLINE void multiply_products(Find find, const Scalars &s) {
         const int inner = unit % UNITS_IN, along = unit / UNITS_IN;
         Spot spot;
 #if MMA && SEVERAL > 1
-        // Products of a warp are neighbours. What is not there is computed of the first one's memory, and not stored.
-        auto other = [&](int o, Spot &to) {
-            const int in = BY_ALONG ? inner : inner * SEVERAL + o, out = BY_ALONG ? along * SEVERAL + o : along;
-            to = spot;
-            return in < INNER && out < ALONG && find(in, out, to);
-        };
-        if (!other(0, spot)) continue;
-        Stacked of;
-        Spot found;
-        of.shared = ONE_A ? spot.a : spot.b;
-        other(stacked_product(threadIdx.x % 32 / 4), found);
-        of.mine = ONE_A ? found.b : found.a;
-        UNROLL for (int e = 0; e < 2; e++) {
-            of.there[e] = other(stacked_product(threadIdx.x % 4 * 2 + e), found);
-            of.c[e] = found.c;
-            of.out[e] = found.out;
+        constexpr bool NEAR = !BY_ALONG && !(ONE_A ? TURNED_B : TURNED_A);
+        const int in = BY_ALONG ? inner : inner * SEVERAL, out = BY_ALONG ? along * SEVERAL : along;
+        if (!find(in, out, spot)) continue;
+        if constexpr (NEAR) {
+            const int count = min(min(SEVERAL, INNER - in), spot.left);
+            constexpr int MINE = ONE_A && ONE_B ? 0 : ONE_A ? STEP_B : STEP_A;
+            const Neighbours<MINE> of = {ONE_A ? spot.a : spot.b, ONE_A ? spot.b : spot.a, spot.c, spot.out, count};
+            if (count == SEVERAL) MultiplyStacked<ONE_A, Eight<MINE>>(of, s).all();
+            else MultiplyStacked<ONE_A, Neighbours<MINE>>(of, s).all();
+        } else {
+            Scattered of;
+            of.shared = ONE_A ? spot.a : spot.b;
+            UNROLL for (int o = 0; o < SEVERAL; o++) {
+                const int next_in = BY_ALONG ? in : in + o, next_out = BY_ALONG ? out + o : out;
+                Spot found = spot;
+                of.is_there[o] = next_in < INNER && next_out < ALONG && find(next_in, next_out, found);
+                of.each[o] = ONE_A ? found.b : found.a;
+                of.each_c[o] = found.c;
+                of.each_out[o] = found.out;
+            }
+            MultiplyStacked<ONE_A, Scattered>(of, s).all();
         }
-        multiply_stacked<ONE_A>(of, s);
 #elif MMA
         if (!find(inner, along, spot)) continue;
         multiply_mma(tile, spot.a, LD_A, spot.b, LD_B, spot.c, spot.out, LD_C, s);

@@ -47,6 +47,8 @@ from tilewright.stencils.cuda.tiny.needs import (
 
 MOST = 32 * 1024
 """Bytes of the largest operand in a stage, at most."""
+MANY = (640, 768, 1024, 1280, 1536)
+"""Products of a stage beside those of larger matrices, where they are tiny."""
 
 
 @cache
@@ -65,6 +67,9 @@ def groups(p: Problem) -> tuple[int, ...]:
     if not p.outer:
         return found
     run, tiled = p.batch, tile(p)
+    if pairs(p):
+        # Two of a thread at a time, and what is between two groups counts.
+        found = tuple(sorted({*found, *(group for group in MANY if group * largest <= MOST)}))
     if tiled is not None:
         # Tiles that fill their axes, too.
         side, unit = (run, tiled.along) if tiled.along else (tiled.extent, run)
