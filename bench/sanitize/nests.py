@@ -11,7 +11,7 @@ import numpy as np
 from bench.sanitize.job import Job, made
 from bench.sanitize.lists import stored, wide
 from tilewright.catalog import STENCILS
-from tilewright.model import DTYPES, Device, Problem
+from tilewright.model import DTYPES, Config, Device, Problem
 from tilewright.stencils.cuda.tiny.needs import shares, tile
 from tilewright.stencils.cuda.tiny.space import sides
 
@@ -64,7 +64,7 @@ def right(p: Problem, read: list[Part]) -> Any:
 
 def jobs(device: Device) -> Iterator[Job]:
     """Runs and tiles of two axes in all types that they are for, from odd bases and from aligned ones; the
-    default, and threads with several products of one operand."""
+    default, and threads or warps with several products of one operand."""
     stencil = STENCILS["tiny"]
     letters = [letter for letter in DTYPES if letter != "hc"]
     for turn, (letter, name) in enumerate((letter, name) for letter in letters for name in AXES):
@@ -79,9 +79,31 @@ def jobs(device: Device) -> Iterator[Job]:
             # None where a device has no bulk copies.
             for config in space.restricted(**fixed, several=several).sample(1, 0):
                 label = f"nest_{letter}_{m}_{n}_{k}_{name}_{several}"
-                job = made(stencil, p, config, label, device, p.align % 16)
-                # Two blocks, so that each fills its ring again.
-                yield replace(job, launch=replace(job.launch, grid=(2, 1, 1)))
+                yield _of(p, config, label, device)
+    yield from _halves(device)
+
+
+def _halves(device: Device) -> Iterator[Job]:
+    """Pairs of a thread and eights of a warp, of 16 bits."""
+    for turn, (letter, name) in enumerate((letter, name) for letter in "hb" for name in AXES):
+        inner, outer = AXES[name]
+        trans, beta = ("nn", "tn", "nt", "tt")[turn % 4], "01"[turn // 2 % 2]
+        for (m, n, k), several in (((3, 3, 3), 2), ((9, 9, 9), 8), ((17, 5, 7), 8)):
+            p = nest(f"{letter}:{trans}:{m}x{n}x{k}@{RUN}", inner, outer, beta, turn % 3 != 0)
+            if several == 8 and not shares(p):
+                continue
+            tile = (m, n, 0) if several == 2 else (-(-m // 16) * 16, -(-n // 8) * 8, 16)
+            fixed = dict(zip(("rows", "columns", "mma"), tile, strict=True))
+            fixed |= {"path": "bulk", "warps": 2, "stages": 2, "blocks": device["sms"], "evict": 0}
+            space = STENCILS["tiny"].space(p, device).only(("hard", "tabled", "queryable"))
+            for config in space.restricted(**fixed, several=several, group=_group(p)).sample(1, 0):
+                yield _of(p, config, f"nest_{letter}_{m}_{n}_{k}_{name}_halves", device)
+
+
+def _of(p: Problem, config: Config, label: str, device: Device) -> Job:
+    """A job of two blocks, so that each fills its ring again."""
+    job = made(STENCILS["tiny"], p, config, label, device, p.align % 16)
+    return replace(job, launch=replace(job.launch, grid=(2, 1, 1)))
 
 
 def nest(

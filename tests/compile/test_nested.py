@@ -104,7 +104,7 @@ TILES: dict[str, tuple[Problem, dict[str, int]]] = {
     # A lies along the outer axis; B is shared along the inner one, and is one run.
     "turned": (
         nested("h:3x3x3@5", (45, 0, 9), ((5, 9, 9, 45),), align=2, beta="any"),
-        {"group": 15, "several": 2},
+        {"group": 15, "several": 3},
     ),
     # B lies along the third axis, A is shared along it.
     "third-axis": (
@@ -125,6 +125,104 @@ TILES: dict[str, tuple[Problem, dict[str, int]]] = {
         {"group": 4, "mma": 16, "direct": 1},
     ),
 }
+
+WHOLE = {"rows": 16, "columns": 16, "mma": 16, "several": 8}
+EIGHT: dict[str, tuple[Problem, dict[str, int]]] = {
+    # A lies along the outer axis, B is shared along the inner one, where the products of a warp are.
+    "in-runs": (
+        nested("h:9x9x9@9", (729, 0, 81), ((9, 81, 81, 729),), align=2, beta="any"),
+        WHOLE | {"group": 45},
+    ),
+    # Both along the inner axis and along the outer one.
+    "shared-twice": (
+        nested("h:9x9x9@9", (81, 0, 81), ((5, 1458, 0, 729), (3, 0, 81, 3645)), align=2),
+        WHOLE | {"group": 27},
+    ),
+    # Runs too short for eight products.
+    "along-tiles": (
+        nested("h:nt:5x9x7@3", (315, 0, 45), ((9, 35, 0, 135), (2, 2000, 63, 1215)), align=2),
+        WHOLE | {"group": 27},
+    ),
+    # Along the axis along which B is shared, and runs along which nothing is.
+    "b-shared-outside": (
+        nested("h:tn:7x9x5@35", (35, 45, 63), ((3, 105, 1575, 2205), (5, 1225, 0, 6615)), align=2),
+        WHOLE | {"group": 20},
+    ),
+    "a-shared-outside": (
+        nested("h:9x9x9@35", (81, 81, 81), ((11, 0, 2835, 2835),), align=2, beta="any", alpha="any"),
+        WHOLE | {"group": 18},
+    ),
+    # One B for a run of which a group has a part, and k of more than one product.
+    "b-held": (
+        nested("h:9x7x21@35", (189, 0, 63), ((2, 6615, 147, 2205),), align=2, alpha="any"),
+        WHOLE | {"group": 20, "columns": 8},
+    ),
+    # Even sizes, both operands along k, and two fragments of the other one.
+    "a-held": (
+        nested("h:tt:9x20x18@13", (0, 360, 180), ((2, 162, 4680, 2340),)),
+        WHOLE | {"group": 5, "columns": 24, "direct": 1},
+    ),
+}
+
+TWO = {"several": 2}
+PAIRS: dict[str, tuple[Problem, dict[str, int]]] = {
+    "of-nothing-shared": (
+        nested("h:3x3x3@37", (9, 9, 9), ((4, 333, 0, 333),), align=2, beta="any"),
+        TWO | {"group": 14},
+    ),
+    "of-one-b": (STRUCTURES["odd"], TWO | {"group": 5, "direct": 1}),
+    "of-runs-along-either": (
+        nested("h:3x3x3@5", (45, 0, 9), ((5, 9, 9, 45),), align=2, beta="any"),
+        TWO | {"group": 15},
+    ),
+    "of-other-shapes": (
+        nested("h:tt:3x4x2@50", (0, 8, 12), ((3, 6, 400, 600),), align=2, alpha="any"),
+        TWO | {"group": 50},
+    ),
+    "of-whole-words": (nested("h:nt:4x4x4@70", (0, 16, 16), ((3, 16, 1120, 1120),)), TWO | {"group": 70}),
+}
+
+
+@pytest.mark.parametrize("name", [*EIGHT, *PAIRS])
+def test_several_products_of_halves_are_found_together(name: str) -> None:
+    """Eight of a warp by tensor cores, and neighbouring pairs of a thread by words."""
+    p, own = (EIGHT | PAIRS)[name]
+    fixed: dict[str, Any] = {"path": "bulk", "warps": 2, "stages": 2, "mma": 0, "rows": p.m, "columns": p.n}
+    (config,) = allowed("tiny", p, H200, 1, 0, blocks=H200["sms"], **fixed | {"direct": 0} | own)
+    for schedule in SCHEDULES[:2]:
+        assert list(nested_wrongs("tiny", p, config, H200, schedule)) == []
+
+
+@pytest.mark.parametrize("letter", ["h", "b"])
+@pytest.mark.parametrize("size", [3, 9, 17])
+def test_several_products_of_halves_keep_their_registers(letter: str, size: int) -> None:
+    """Nothing spills, and there is room for the warps that hide the latency of shared memory."""
+    matrix = size * size
+    p = nested(
+        f"{letter}:{size}x{size}x{size}@540",
+        (matrix * 3000, 0, matrix),
+        ((3000, matrix, matrix, matrix * 540),),
+        align=2,
+    )
+    known = {
+        "warps": 4,
+        "stages": 2,
+        "across": 0,
+        "turn": 0,
+        "pad": 0,
+        "evict": 0,
+        "direct": 0,
+        "path": "bulk",
+    }
+    if size == 3:
+        known |= {"mma": 0, "rows": 3, "columns": 3, "several": 2}
+    else:
+        high = -(-size // 16) * 16
+        known |= {"mma": 16, "rows": high, "columns": -(-size // 8) * 8, "several": 8}
+    (config,) = allowed("tiny", p, H200, 1, 0, blocks=2 * H200["sms"], **known)
+    facts = nvrtc.compile(TINY.source(p, config, H200), H200).facts
+    assert (facts["spills"], facts["stack"], facts["warnings"]) == (0, 0, 0), config
+    assert facts["registers"] <= (64 if size == 3 else 96), config
 
 
 @pytest.mark.parametrize("name", TILES)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tests.compile.test_nested import STRUCTURES
+from tests.compile.test_nested import EIGHT, PAIRS, STRUCTURES
 from tests.emulator.nested import Batch
 from tilewright.calls.product import plan as planned
 from tilewright.calls.spec import PLAIN
@@ -59,6 +59,16 @@ def test_each_matrix_is_found(name: str, path: str) -> None:
     for config in space.sample(4, len(name)):
         if config["rows"] * config["columns"] <= 64 or config["mma"]:
             assert wrong(p, config) == "", config
+
+
+@pytest.mark.parametrize("name", [*EIGHT, *PAIRS])
+def test_several_products_of_halves_are_found_together(name: str) -> None:
+    p, own = (EIGHT | PAIRS)[name]
+    device = devices.probe()
+    space = TINY.space(p, device).only(("tabled", "queryable", "hard"))
+    fixed = {"path": "bulk", "mma": 0, "rows": p.m, "columns": p.n} | own
+    for config in space.restricted(**fixed).sample(4, len(name)):
+        assert wrong(p, config) == "", config
 
 
 def drawn(seed: int) -> Problem:

@@ -224,7 +224,8 @@ def test_a_thread_has_several_products_where_they_have_one_operand_and_multiplyi
     assert (known["several"], known["direct"]) == ((1,), (0,))
     space, config = tiny.space(every, H200), tiny.default(every, H200)
     for change in ({"mma": 8, "rows": 8, "columns": 8}, {"turn": 1}, {"path": "async"}):
-        assert "several" in {rule.name for rule in space.why(config.with_(several=2, **change))}
+        broken = {rule.name for rule in space.why(config.with_(several=2, **change))}
+        assert broken & {"several", "several-mma"}
     assert "direct" in {rule.name for rule in space.why(config.with_(direct=1, path="async"))}
 
 

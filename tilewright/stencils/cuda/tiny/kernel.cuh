@@ -177,8 +177,13 @@ static_assert(PAD == 0 || PATH == 1, "pad: only copies by vectors can leave gaps
 static_assert(EVICT == 0 || PATH == 2, "evict: bulk copies take hints");
 static_assert(TURN == 0 || (PATH != 0 && MMA == 0), "turn: threads read shared memory");
 static_assert(ACROSS == 0 || (PATH != 0 && MMA == 0), "across: threads read shared memory");
-static_assert(SEVERAL == 1 || (PIECEWISE && MMA == 0 && TURN == 0 && (SHARED_A || SHARED_B || HELD_A || HELD_B || (TILE && (!ALONG_A || !ALONG_B)))),
-              "several: bulk copies of runs or tiles, where a thread finds products with one operand");
+static_assert(SEVERAL == 1 || (PIECEWISE && TURN == 0 && (PAIRS || SHARED_A || SHARED_B || HELD_A || HELD_B || (TILE && (!ALONG_A || !ALONG_B)))),
+              "several: bulk copies of runs or tiles, where a thread finds products with one operand, or pairs of tiny ones");
+static_assert(!PAIRS || TILES == 1, "paired: a thread has all of both C of a pair");
+static_assert(SEVERAL == 1 || (MMA == 0) == (SEVERAL < 8),
+              "several-mma: with tensor cores a warp has eight products, else a thread fewer");
+static_assert(SEVERAL < 8 || (TYPE_BITS == 16 && !COMPLEX && TILES == 1),
+              "stacked: eight products of a warp are of 16 bits and real, and it has all of their C");
 static_assert(DIRECT == 0 || PIECEWISE, "direct: bulk copies of runs or tiles have a C that threads can write");
 static_assert(MMA == 0 || TYPE_BITS != 32, "mma-type: tensor cores take float64 and 16 bits");
 static_assert(MMA == 0 || PATH != 0, "mma-staged: tensor cores read what passed through shared memory");

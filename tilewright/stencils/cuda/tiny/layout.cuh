@@ -10,6 +10,11 @@ constexpr int THREADS = 32 * WARPS;
 // Whether they come by bulk copies of runs along the innermost of several axes.
 #define PIECEWISE (OUTER && PATH == 2)
 
+// Whether a thread has two neighbouring products of tiny matrices of 16 bits, which it reads by words.
+#define PAIRS                                                                                            \
+    (SEVERAL == 2 && TYPE_BITS == 16 && !COMPLEX && SIZE_M * SIZE_K <= 16 && SIZE_K * SIZE_N <= 16 && \
+     SIZE_M * SIZE_N <= 16)
+
 // Matrices as they are stored, and in shared memory: leading dimensions, and elements from one matrix to the next.
 constexpr int ROWS_A = TRANS_A ? SIZE_K : SIZE_M, COLS_A = TRANS_A ? SIZE_M : SIZE_K;
 constexpr int ROWS_B = TRANS_B ? SIZE_N : SIZE_K, COLS_B = TRANS_B ? SIZE_K : SIZE_N;
@@ -55,8 +60,10 @@ constexpr int FEW_A = JOINED_A ? 1 : few(TURNED_A, HELD_A, ALONG_A), FEW_B = JOI
 constexpr int LONG_A = JOINED_A ? GROUP : few(!TURNED_A, HELD_A, ALONG_A);
 constexpr int LONG_B = JOINED_B ? GROUP : few(!TURNED_B, HELD_B, ALONG_B), LONG_C = JOINED_C ? GROUP : PIECE;
 constexpr int ASKING = larger(PIECES, larger(SHARED_A ? 0 : FEW_A, SHARED_B ? 0 : FEW_B));  // threads that ask for runs
-constexpr int ROOM_A = room(LONG_A * LD_A * COLS_A * SIZE, SKEWED_A), ROOM_B = room(LONG_B * LD_B * COLS_B * SIZE, SKEWED_B);
-constexpr int ROOM_C = room(LONG_C * LD_C * SIZE_N * SIZE, SKEWED_C);
+// Runs begin an odd number of vectors apart, so that threads that read matrices of neighbouring runs do not meet in a bank.
+CONSTANT int spread(int bytes) { return bytes / 16 % 2 ? bytes : bytes + 16; }
+constexpr int ROOM_A = spread(room(LONG_A * LD_A * COLS_A * SIZE, SKEWED_A)), ROOM_B = spread(room(LONG_B * LD_B * COLS_B * SIZE, SKEWED_B));
+constexpr int ROOM_C = spread(room(LONG_C * LD_C * SIZE_N * SIZE, SKEWED_C));
 constexpr int BYTES_A = padded(SHARED_A ? LD_A * COLS_A * SIZE : FEW_A * ROOM_A);
 constexpr int BYTES_B = padded(SHARED_B ? LD_B * COLS_B * SIZE : FEW_B * ROOM_B);
 constexpr int BYTES_C = padded(PIECES * ROOM_C);

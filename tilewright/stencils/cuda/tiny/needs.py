@@ -40,6 +40,10 @@ ALONE = 256
 """Bytes of a matrix from which on it is worth a bulk copy of its own."""
 SEVERAL = (1, 2, 3, 4)
 """Products of a thread that have one A or one B."""
+STACKED = 8
+"""The same of a warp with tensor cores of 16 bits: one column of each fills a fragment."""
+PAIRED = 16
+"""Elements of matrices of 16 bits, at most, of which a thread has two neighbouring products."""
 COUNTS = (*range(1, 9), *(b * 2**s for s in range(1, 7) for b in (5, 6, 7, 8)))
 
 
@@ -199,6 +203,9 @@ def tile(p: Problem) -> Tile | None:
     if not tight or loose[2]:
         return None
     if not any(loose):
+        if stacks(p) and (axis := _shared_axis(p)) is not None:
+            extent = p.outer[axis][0]
+            return _tile_of(p, axis, -(-extent // -(-extent // STACKED)), (False, False, False))
         extent, *outer = p.outer[-1]
         short = outer[2] == p.batch * p.strides[2] and p.batch * sizes[2] * size < SHORT_RUN
         if not short or any(_few(p)):
@@ -215,6 +222,25 @@ def tile(p: Problem) -> Tile | None:
     if min(room for room, gaps in zip(sizes, loose, strict=True) if gaps) * size < ALONE:
         return None
     return _tile_of(p, len(p.outer) - 1, 1, loose)
+
+
+def _shared_axis(p: Problem) -> int | None:
+    """The longest axis along which A or B is shared, where neither is along the innermost one."""
+    if not all(p.strides[:2]):
+        return None
+    found = [
+        (extent, axis)
+        for axis, (extent, a, b, _) in enumerate(p.outer)
+        if (not a and p.moves[0]) != (not b and p.moves[1])
+    ]
+    return max(found)[1] if found else None
+
+
+def stacks(p: Problem) -> bool:
+    """Whether tensor cores take eight products with one operand better than one: odd matrices of 16 bits."""
+    odd = any(extent % 2 for extent in p.extents)
+    real = p.dtype.real_bits == 16 and not p.dtype.is_complex
+    return real and odd and min(p.extents) >= 5 and max(p.extents) <= 32
 
 
 def _tile_of(p: Problem, axis: int, along: int, turned: Sequence[bool]) -> Tile:
@@ -329,6 +355,11 @@ def skewed(p: Problem) -> tuple[bool, bool, bool]:
     return a, b, c
 
 
+def spread(size: Any) -> Any:
+    """An odd number of vectors, of which the runs of a tile begin in different banks: so many or one more."""
+    return size + WIDEST * (size // WIDEST % 2 == 0)
+
+
 def room(size: Any, odd: bool) -> Any:
     """Bytes of shared memory for so many: whole vectors, and one more where they begin anywhere."""
     return -(-size // WIDEST) * WIDEST + WIDEST * odd
@@ -347,7 +378,7 @@ def _chunks(p: Problem, group: Any, pad: Any, path: Any) -> tuple[Any, Any, Any]
             return group * (step or matrix) * size
         if tiled is not None:
             runs, length = tiled.runs(which, group)
-            return runs * room(length * matrix * size, odd)
+            return runs * spread(room(length * matrix * size, odd))
         return count * room((1 if once else piece) * matrix * size, odd)
 
     def word_by_word(rows: int, cols: int, moves: bool, odd: bool) -> Any:
@@ -439,14 +470,35 @@ def shares(p: Problem) -> bool:
     return bool(p.outer) and (any(held(p)) or not all(p.moves))
 
 
+def pairs(p: Problem) -> bool:
+    """Whether two products of a thread are neighbours along the innermost of several axes, which it reads by
+    words: tiny matrices of 16 bits."""
+    tiny = max(p.m * p.k, p.k * p.n, p.m * p.n) <= PAIRED
+    return bool(p.outer) and p.dtype.real_bits == 16 and not p.dtype.is_complex and tiny
+
+
+def by_along(p: Problem, several: Any) -> Any:
+    """Whether the products of a thread or a warp lie along the second axis of a tile: where one operand is
+    shared along it; but pairs are neighbours in a run, and so are those of tensor cores where runs share one,
+    as those of different runs lie far apart."""
+    found = tile(p) if p.outer else None
+    if found is None or all(found.outer[:2]):
+        return np.equal(several, 0)
+    runs = pairs(p) & np.equal(several, 2)
+    return ~(runs | (np.equal(several, STACKED) & in_runs(p)))
+
+
+def in_runs(p: Problem) -> bool:
+    """Whether runs of a tile share an operand and have as many products as tensor cores take."""
+    found = tile(p) if p.outer else None
+    return found is not None and p.batch >= STACKED and not all(found.inner[:2])
+
+
 def items(p: Problem, rows: Any, columns: Any, group: Any, several: Any = 1) -> Any:
     """Tiles of a group, those that a thread has of several products with one operand counted once."""
     along, piece = pieces(p, group)
-    found = tile(p) if p.outer else None
-    if found is not None and not all(found.outer[:2]):
-        units = piece * -(-along // several)
-    else:
-        units = along * -(-piece // several)
+    outer = piece * -(-along // several)
+    units = np.where(by_along(p, several), outer, along * -(-piece // several))
     return np.where(np.equal(several, 1), group, units) * tiles(p, rows, columns)
 
 

@@ -20,11 +20,15 @@ from tilewright.space import Space
 from tilewright.stencils.cuda.common import WIDEST, cheapest, resident
 from tilewright.stencils.cuda.tiny.needs import (
     PER_SM,
+    SEVERAL,
+    STACKED,
     asking,
     busy,
+    by_along,
     held,
     items,
     kept,
+    pairs,
     pieces,
     registers,
     room,
@@ -32,6 +36,8 @@ from tilewright.stencils.cuda.tiny.needs import (
     shared_bytes,
     shares,
     skewed,
+    spread,
+    stacks,
     stage_bytes,
     steps,
     tile,
@@ -40,6 +46,7 @@ from tilewright.stencils.cuda.tiny.needs import (
     words,
     words_of_sum,
 )
+from tilewright.stencils.cuda.tiny.space import most_turns
 
 Columns = dict[str, Any]
 _LANES, _LINE, _SECTOR = np.arange(32), 128, 32
@@ -71,12 +78,19 @@ class Work:
     read: float
     written: float
     sectors: float
+    mma: int = 0
+
+    @property
+    def slots(self) -> int:
+        """Threads that work on a tile together."""
+        return 32 if self.mma else 1
 
 
 def best(
     space: Space, p: Problem, device: Device, x: Mapping[str, Any], usual: Config | None
 ) -> Config | None:
-    """The cheapest of a few rings for the best tiles of multiply-add units; what is ``usual`` for batches
+    """The cheapest of a few rings for the best tiles of multiply-add units, and of tensor cores for eight
+    products with one operand; what is ``usual`` for batches
     along one axis, where bulk copies bring it and nothing is foretold to be much cheaper."""
     found = _variants(space, p, x)
     if not found:
@@ -84,31 +98,31 @@ def best(
     columns = _rings(space, p, device, found, x)
     if not len(columns["rows"]):
         return usual
-    ring = space.restricted(path="bulk", mma=0, pad=0, evict=0)
+    ring = space.restricted(path="bulk", pad=0, evict=0)
     clocks = cost(p, device, columns, found, x)
     chosen = cheapest(ring, columns, clocks)
     if chosen is None or usual is None or usual["path"] != "bulk" or usual["mma"]:
         return chosen or usual
-    ways = [
-        (
-            _work(
-                p, *(c[name] for name in ("rows", "columns", "several")), across=c["across"], turn=c["turn"]
-            ),
-            c,
-        )
-        for c in (chosen, usual)
-    ]
-    both = {name: np.array([c[name] for _, c in ways]) for name in columns if name != "variant"}
-    ours, theirs = cost(p, device, both | {"variant": np.arange(2)}, [work for work, _ in ways], x)
+    both = {name: np.array([c[name] for c in (chosen, usual)]) for name in columns if name != "variant"}
+    works = [work_of(p, c) for c in (chosen, usual)]
+    ours, theirs = cost(p, device, both | {"variant": np.arange(2)}, works, x)
     return chosen if ours < x["nest_sure"] * theirs else usual
+
+
+def work_of(p: Problem, config: Mapping[str, Any]) -> Work:
+    """What a config of bulk copies asks for, of multiply-add units or of tensor cores with eight products."""
+    if config["mma"]:
+        return _stacked(p)
+    tile = (config[name] for name in ("rows", "columns", "several"))
+    return _work(p, *tile, across=config["across"], turn=config["turn"])
 
 
 def cost(p: Problem, device: Device, columns: Columns, found: list[Work], x: Mapping[str, Any]) -> Any:
     """Clocks of an SM for a product; ``variant`` says which of the tiles a config has."""
     variant, several, group = columns["variant"], columns["several"], columns["group"]
-    rows, cols, warps, stages = (columns[name] for name in ("rows", "columns", "warps", "stages"))
+    mma, rows, cols, warps, stages = (columns[name] for name in ("mma", "rows", "columns", "warps", "stages"))
     per_sm = columns["blocks"] // device["sms"]
-    each = items(p, rows, cols, group, several) / group
+    each = items(p, rows, cols, group, several) * (1 + 31 * (mma != 0)) / group
     instructions, read, written, sectors = (
         np.array([getattr(work, name) for work in found])[variant]
         for name in ("instructions", "read", "written", "sectors")
@@ -120,7 +134,7 @@ def cost(p: Problem, device: Device, columns: Columns, found: list[Work], x: Map
     power = x["nest_together"]
     running = per_sm * warps
     computed = (issue**power + near**power) ** (1 / power) * (1 + x["nest_few"] / running)
-    computed = computed / busy(p, 0, rows, cols, warps, group, several) ** x["nest_idle"]
+    computed = computed / busy(p, mma, rows, cols, warps, group, several) ** x["nest_idle"]
     count, _ = pieces(p, group)
     edges = WIDEST * count * skewed(p)[2] * (1 - columns["direct"])
     between = x["nest_group"] + x["nest_edge"] * edges + x["nest_ask"] * asking(p, group)
@@ -142,7 +156,7 @@ def _whole_sectors(p: Problem) -> float:
 
 def _clocks(p: Problem, work: Work, x: Mapping[str, Any]) -> float:
     """The same of a tile by itself, in full warps."""
-    each = tiles(p, work.rows, work.columns) / work.several
+    each = tiles(p, work.rows, work.columns) / work.several * work.slots
     issue = (each * x["nest_item"] + work.instructions) / 128
     near = x["nest_near"] * (work.read + x["nest_store"] * work.written)
     power = x["nest_together"]
@@ -164,7 +178,8 @@ def _variants(space: Space, p: Problem, x: Mapping[str, Any]) -> list[Work]:
     shapes = [
         (height, width, several)
         for height, width in zip(rows[allowed].tolist(), columns[allowed].tolist(), strict=True)
-        for several in (known["several"] if shares(p) else (1,))
+        for several in (SEVERAL if shares(p) else (1, 2) if pairs(p) else (1,))
+        if several != 2 or not pairs(p) or (height, width) == (p.m, p.n)
         if sums * height * width * several <= (_SUMS if several > 1 else _WHOLE)
     ]
     # Without a look at banks.
@@ -175,6 +190,8 @@ def _variants(space: Space, p: Problem, x: Mapping[str, Any]) -> list[Work]:
         for across in ((0, 1) if tiles(p, *shape[:2]) > 1 else (0,))
         for turn in ((0, 1) if shape[2] == 1 else (0,))
     ]
+    if stacks(p) and shares(p):
+        works.append(_stacked(p))
     return sorted(works, key=lambda work: _clocks(p, work, x))[:_VARIANTS]
 
 
@@ -190,6 +207,8 @@ def _work(
 ) -> Work:
     """What a tile asks for. ``banks``: clocks of a read of A, one of B and a write of C, and sectors, where
     they are not to be found out."""
+    if pairs(p) and several == 2:
+        return _pair(p, banks)
     size = p.dtype.itemsize
     wide_a, wide_b, wide_c = _at_once(p)
     along_m = _fitting(min(wide_a if not p.transposed_a else WIDEST, wide_c), size, p.m, rows)
@@ -199,7 +218,7 @@ def _work(
     )
     along_k = 1 if p.transposed_b and not p.transposed_a else along_k
     along_n = _fitting(wide_b, size, p.n, columns) if p.transposed_b else 1
-    one_a, one_b = _one(p)
+    one_a, one_b = _one(p, bool(by_along(p, 1)))
     many_a, many_b = (1 if one_a else several), (1 if one_b else several)
     vector_a, vector_b = (along_k if p.transposed_a else along_m), (along_n if p.transposed_b else along_k)
     loads_a, loads_b = p.k * rows * many_a / vector_a, p.k * columns * many_b / vector_b
@@ -219,6 +238,64 @@ def _work(
     )
 
 
+def _pair(p: Problem, banks: tuple[int, int, int, int] | None) -> Work:
+    """What a pair of tiny products asks for, which a thread reads and writes by words."""
+    found, words = tile(p), []
+    turned = found.turned if found is not None else (False, False, False)
+    once = _one(p, False)
+    for count, one, apart in zip((p.m * p.k, p.k * p.n), once, turned, strict=False):
+        words.append(count // 2 + 1 if one else 2 * (count // 2 + 1) if apart else count + 1)
+    a, b, made = *words, p.m * p.n
+    read = [p.m * p.k * (2 - once[0]), p.k * p.n * (2 - once[1])]
+    # Every word is shifted and every number of it widened; results are rounded and shifted by twos.
+    count = 2 * (a + b) + sum(read) + 2 * made * p.k + 3 * made
+    banks = banks or _banks_of_pairs(p)
+    return Work(
+        *(p.m, p.n, 2, 0, 0),
+        instructions=count / 2,
+        read=(a * banks[0] + b * banks[1]) / 64,
+        written=made * banks[2] / 64,
+        sectors=made * banks[3] / 64,
+    )
+
+
+def _stacked(p: Problem) -> Work:
+    """What eight products of one operand ask for on tensor cores."""
+    one_a = _one(p, by_along(p, STACKED))[0]
+    fixed, free = (p.m, p.n) if one_a else (p.n, p.m)
+    count, fragments = -(-p.k // 16), -(-fixed // 16)
+    last_half = 0 < p.k % 16 <= 8
+    along, piece = (int(side) for side in pieces(p, _usual(p)))
+    lane = _LANES
+    r, q = lane // 4, lane % 4
+    mine, low = r % 2 * (STACKED // 2) + r // 2, q
+    zero, outer = 0 * lane, bool(by_along(p, STACKED))
+
+    def begins(product: Any) -> list[Any]:
+        return _begins(p, zero if outer else product, product if outer else zero, along, piece)
+
+    size = p.dtype.itemsize
+    lda, ldb = p.k if p.transposed_a else p.m, p.n if p.transposed_b else p.k
+    deep = (ldb if p.transposed_b else 1) if one_a else (1 if p.transposed_a else lda)
+    read = _wavefronts(begins(mine)[1 if one_a else 0] + np.minimum(2 * q, p.k - 1) * deep * size, size)
+    step = 1 if one_a else p.m
+    written = _wavefronts(begins(low)[2] + np.minimum(r, fixed - 1) * step * size, size)
+    words = 2 * count - last_half
+    halves = 2 * words - (p.k % 8 == 1)
+    stores = sum(2 for i in range(2 * fragments) if 8 * i < fixed)
+    each = free * (halves + 2 * words + 2 * fragments * count + 2 * stores) + 6 * fragments * words
+    return Work(
+        *(16 * fragments, -(-p.n // 8) * 8, STACKED, 0, 0)
+        if one_a
+        else (-(-p.m // 16) * 16, -(-p.n // 8) * 8, STACKED, 0, 0),
+        instructions=32 * each / STACKED,
+        read=(free * halves * read + 4 * fragments * words) / STACKED,
+        written=free * stores * written / STACKED,
+        sectors=float("inf"),
+        mma=16,
+    )
+
+
 def _fitting(unit: int, size: int, extent: int, part: int) -> int:
     """Elements of the widest vector that divides an address, an extent and a part of it."""
     return min(vector(size, extent), vector(size, part), max(unit // size, 1))
@@ -234,19 +311,14 @@ def _at_once(p: Problem) -> tuple[int, int, int]:
     return found[0], found[1], found[2]
 
 
-def _by_along(p: Problem) -> bool:
-    """Whether the products of a thread lie along the second axis of a tile."""
-    found = tile(p)
-    return found is not None and not all(found.outer[:2])
-
-
-def _one(p: Problem) -> tuple[bool, bool]:
-    """Whether the products of a thread have one A, and one B."""
+def _one(p: Problem, along: bool) -> tuple[bool, bool]:
+    """Whether the products of a thread have one A, and one B; ``along``: where they lie along the second axis
+    of a tile."""
     found = tile(p)
     if found is None:
         once = held(p)
         return once[0] or not p.moves[0], once[1] or not p.moves[1]
-    goes = found.outer if _by_along(p) else found.inner
+    goes = found.outer if along else found.inner
     return not goes[0], not goes[1]
 
 
@@ -258,8 +330,8 @@ def _banks(
     size, (along_m, along_k, along_n) = p.dtype.itemsize, vectors
     across_m, across_n = -(-p.m // rows), -(-p.n // columns)
     along, piece = (int(side) for side in pieces(p, _usual(p)))
-    units_in = piece if _by_along(p) else -(-piece // several)
-    units_out = -(-along // several) if _by_along(p) else along
+    units_in = piece if by_along(p, 1) else -(-piece // several)
+    units_out = -(-along // several) if by_along(p, 1) else along
     units, count = units_in * units_out, across_m * across_n
     item = np.resize(_LANES[: units * count], 32)
     unit, part = (item % units, item // units) if across else (item // count, item % count)
@@ -277,6 +349,16 @@ def _banks(
         _wavefronts(at_c, along_m * size),
         len(np.unique(at_c // _SECTOR)),
     )
+
+
+def _banks_of_pairs(p: Problem) -> tuple[int, int, int, int]:
+    """The same of pairs of tiny products, by words."""
+    along, piece = (int(side) for side in pieces(p, _usual(p)))
+    units = -(-piece // 2)
+    unit = np.resize(_LANES[: units * along], 32)
+    begin = [np.asarray(at) for at in _begins(p, unit % units * 2, unit // units, along, piece)]
+    a, b, c = (_wavefronts(at + 0 * unit, 4) for at in begin)
+    return a, b, c, len(np.unique(begin[2] // _SECTOR))
 
 
 def _usual(p: Problem) -> int:
@@ -298,10 +380,10 @@ def _begins(p: Problem, inner: Any, outer: Any, along: int, piece: int) -> list[
             goes_in = bool(p.strides[which])
             out.append((inner * goes_in + outer * (piece if goes_in else 1)) * matrix * p.moves[which])
         elif found.turned[which]:
-            run = room(along * matrix, odd[which])
+            run = spread(room(along * matrix, odd[which]))
             out.append(inner * found.inner[which] * run + outer * found.outer[which] * matrix)
         else:
-            run = room((piece if found.inner[which] else 1) * matrix, odd[which])
+            run = spread(room((piece if found.inner[which] else 1) * matrix, odd[which]))
             out.append(inner * found.inner[which] * matrix + outer * found.outer[which] * run)
     return out
 
@@ -324,17 +406,20 @@ def _rings(space: Space, p: Problem, device: Device, found: list[Work], x: Mappi
     groups = np.array([group for group in known["group"] if group % unit == 0], int)
     axes = (np.arange(len(found)), np.array(_WARPS), groups, np.array(_STAGES), np.array((0, 1)))
     variant, warps, group, stages, direct = (axis.ravel() for axis in np.meshgrid(*axes, indexing="ij"))
-    names = ("rows", "columns", "several", "across", "turn")
+    names = ("mma", "rows", "columns", "several", "across", "turn")
     columns = {name: np.array([getattr(work, name) for work in found])[variant] for name in names}
-    turns = items(p, columns["rows"], columns["columns"], group, columns["several"]) / (32 * warps)
-    left = (turns <= 8) & ((turns > 0.5) | (warps == 1))
+    tensor = columns["mma"] != 0
+    turns = items(p, columns["rows"], columns["columns"], group, columns["several"]) / (
+        warps * np.where(tensor, 1, 32)
+    )
+    left = (turns <= most_turns(columns["mma"])) & ((turns > 0.5) | (warps == 1))
     # Sectors that are written in many parts pass the second-level cache as often. (On an H200 this made
     # matrices of order 3 up to ten times as slow.)
     sectors = np.array([work.sectors for work in found])[variant]
     left &= (direct == 0) | (sectors <= _PARTS * _whole_sectors(p))
     columns |= {"variant": variant, "warps": warps, "group": group, "stages": stages, "direct": direct}
     columns = {name: column[left] for name, column in columns.items()}
-    needed = registers(p, 0, columns["rows"], columns["columns"], columns["several"])
+    needed = registers(p, *(columns[name] for name in ("mma", "rows", "columns", "several")))
     needed = (x["registers"] * needed).astype(int) + x["registers_beside"]
     shared = shared_bytes(p, "bulk", columns["group"], columns["stages"], 0, columns["direct"])
     most = np.minimum(resident(shared, needed, columns["warps"], device), x["blocks"])

@@ -7,6 +7,11 @@
 
 #include "tiny/copy.cuh"
 #include "tiny/multiply_several.cuh"
+#if MMA && SEVERAL > 1
+#include "tiny/multiply_stacked.cuh"
+#elif PAIRS
+#include "tiny/multiply_pair.cuh"
+#endif
 
 // What is known of a piece in a stage: its C, its products, and by how much A, B and C begin behind a multiple of 16 bytes.
 struct Known {
@@ -55,10 +60,11 @@ INLINE void write_edges(const Known *pieces, const unsigned char *from) {
     }
 }
 
-// Where the matrices of a product are in shared memory.
+// Where the matrices of a product are in shared memory, and how many products its piece has from it on.
 struct Spot {
     const Stored *a, *b, *c;
     Stored *out;
+    int left;
 };
 
 // Multiplies the products of a group, which lie at INNER by ALONG positions: `find` says where those of a position are, and
@@ -71,15 +77,47 @@ INLINE void multiply_products(Find find, const Scalars &s) {
     constexpr int AT_A = vector_bytes(LD_A * SIZE, APART_A * SIZE), AT_B = vector_bytes(LD_B * SIZE, APART_B * SIZE);
     constexpr int AT_C = vector_bytes(LD_C * SIZE, APART_C * SIZE);
     _Pragma("unroll 1") for (int item = threadIdx.x / (THREADS / SLOTS); item < UNITS * TILES; item += SLOTS) {
-        const int unit = ACROSS ? item % UNITS : item / TILES, tile = ACROSS ? item / UNITS : item % TILES;
+        const int unit = ACROSS ? item % UNITS : item / TILES;
+        [[maybe_unused]] const int tile = ACROSS ? item / UNITS : item % TILES;
         const int inner = unit % UNITS_IN, along = unit / UNITS_IN;
         Spot spot;
+#if MMA && SEVERAL > 1
+        constexpr bool NEAR = !BY_ALONG && !(ONE_A ? TURNED_B : TURNED_A);
+        const int in = BY_ALONG ? inner : inner * SEVERAL, out = BY_ALONG ? along * SEVERAL : along;
+        if (!find(in, out, spot)) continue;
+        if constexpr (NEAR) {
+            const int count = min(min(SEVERAL, INNER - in), spot.left);
+            constexpr int MINE = ONE_A && ONE_B ? 0 : ONE_A ? STEP_B : STEP_A;
+            const Neighbours<MINE> of = {ONE_A ? spot.a : spot.b, ONE_A ? spot.b : spot.a, spot.c, spot.out, count};
+            if (count == SEVERAL) MultiplyStacked<ONE_A, Eight<MINE>>(of, s).all();
+            else MultiplyStacked<ONE_A, Neighbours<MINE>>(of, s).all();
+        } else {
+            Scattered of;
+            of.shared = ONE_A ? spot.a : spot.b;
+            UNROLL for (int o = 0; o < SEVERAL; o++) {
+                const int next_in = BY_ALONG ? in : in + o, next_out = BY_ALONG ? out + o : out;
+                Spot found = spot;
+                of.is_there[o] = next_in < INNER && next_out < ALONG && find(next_in, next_out, found);
+                of.each[o] = ONE_A ? found.b : found.a;
+                of.each_c[o] = found.c;
+                of.each_out[o] = found.out;
+            }
+            MultiplyStacked<ONE_A, Scattered>(of, s).all();
+        }
+#elif MMA
         if (!find(inner, along, spot)) continue;
-#if MMA
         multiply_mma(tile, spot.a, LD_A, spot.b, LD_B, spot.c, spot.out, LD_C, s);
+#elif PAIRS
+        if (!find(2 * inner, along, spot)) continue;
+        Spot next = spot;
+        const bool both = 2 * inner + 1 < INNER && find(2 * inner + 1, along, next);
+        const Stored *const a[2] = {spot.a, next.a}, *const b[2] = {spot.b, next.b};
+        multiply_pair<ONE_A, ONE_B, !TURNED_A, !TURNED_B>(a, b, spot.c, spot.out, both, s);
 #elif SEVERAL == 1
+        if (!find(inner, along, spot)) continue;
         multiply<ROWS, COLUMNS, AT_A, AT_B, AT_C, TURN>(tile, unit, spot.a, LD_A, spot.b, LD_B, spot.c, spot.out, LD_C, s);
 #else
+        if (!find(inner, along, spot)) continue;
         Several<SEVERAL> of;
         UNROLL for (int o = 0; o < SEVERAL; o++) {
             const int in = inner + (BY_ALONG ? 0 : o * UNITS_IN), out = along + (BY_ALONG ? o * UNITS_OUT : 0);

@@ -51,6 +51,7 @@ INLINE void multiply_batch(const Nested &given, const Scalars &scalars) {
             spot.b = (const Stored *)(b + (STAYS_B ? 0 : piece * ROOM_B + known.skew(1))) + (KEPT_B ? first + product : product) * STEP_B;
             spot.c = (const Stored *)(stage + STAGE_C + at_c);
             spot.out = DIRECT ? known.c + product * STEP_C : (Stored *)(out + at_c);
+            spot.left = known.products() - product;
             return true;
         };
         multiply_products<PIECE, PIECES, false, SHARED_A || RUN_A, SHARED_B || RUN_B>(find, scalars);

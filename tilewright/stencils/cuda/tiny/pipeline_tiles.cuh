@@ -64,9 +64,10 @@ INLINE void multiply_batch(const Nested &given, const Scalars &scalars) {
             spot.b = (const Stored *)(b + (SHARED_B ? 0 : run_b * ROOM_B + skew_b)) + (SHARED_B ? 0 : RunsB::matrix(inner, along)) * STEP_B;
             spot.c = (const Stored *)(stage + STAGE_C + at_c);
             spot.out = DIRECT ? known.c + in_run * STEP_C : (Stored *)(out + at_c);
+            spot.left = known.products() - in_run;
             return true;
         };
-        constexpr bool BY_ALONG = !ALONG_A || !ALONG_B;
+        constexpr bool BY_ALONG = !PAIRS && !IN_RUNS && (!ALONG_A || !ALONG_B);
         multiply_products<PIECE, TILE, BY_ALONG, SHARED_A || (BY_ALONG ? !ALONG_A : HELD_A), SHARED_B || (BY_ALONG ? !ALONG_B : HELD_B)>(find, scalars);
     };
     walk<ASKING, TWICE>(given.pieces, mine, known, policy, fetch, multiply_tile);

@@ -25,12 +25,14 @@ from tilewright.stencils.cuda.tiny.needs import (
     PIECES,
     RUN,
     SEVERAL,
+    STACKED,
     Tile,
     asking,
     busy,
     flat,
     flying_bytes,
     items,
+    pairs,
     registers,
     shared_bytes,
     shares,
@@ -45,6 +47,8 @@ from tilewright.stencils.cuda.tiny.needs import (
 
 MOST = 32 * 1024
 """Bytes of the largest operand in a stage, at most."""
+MANY = (640, 768, 1024, 1280, 1536)
+"""Products of a stage beside those of larger matrices, where they are tiny."""
 
 
 @cache
@@ -63,6 +67,9 @@ def groups(p: Problem) -> tuple[int, ...]:
     if not p.outer:
         return found
     run, tiled = p.batch, tile(p)
+    if pairs(p):
+        # Two of a thread at a time, and what is between two groups counts.
+        found = tuple(sorted({*found, *(group for group in MANY if group * largest <= MOST)}))
     if tiled is not None:
         # Tiles that fill their axes, too.
         side, unit = (run, tiled.along) if tiled.along else (tiled.extent, run)
@@ -88,7 +95,7 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("warps", (1, 2, 3, 4, 5, 6, 8)),
         Param("group", groups(p)),
         Param("stages", (1, 2, 3, 4, 6, 8)),
-        Param("several", SEVERAL if shares(p) else (1,), absent=1),
+        Param("several", _several(p), absent=1),
         Param("direct", (0, 1) if p.outer else (0,), absent=0),
         Param("across", (0, 1)),
         Param("turn", (0, 1)),
@@ -96,6 +103,13 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("evict", (0, 1)),
         Param("blocks", tuple(count * device["sms"] for count in PER_SM)),
     ]
+
+
+def _several(p: Problem) -> tuple[int, ...]:
+    """How many products a thread or a warp may have."""
+    if shares(p):
+        return (*SEVERAL, STACKED)
+    return (1, 2) if pairs(p) else (1,)
 
 
 def is_stream(p: Problem) -> bool:
@@ -347,8 +361,27 @@ def _of_the_group(p: Problem, device: Device) -> Iterator[Rule]:
     yield Rule(
         "several",
         "hard",
-        "bulk copies of runs or tiles, where a thread finds products with one operand",
-        lambda path, mma, several, turn: (several == 1) | ((path == "bulk") & (mma == 0) & (turn == 0)),
+        "bulk copies of runs or tiles, where a thread finds products with one operand, or pairs of tiny ones",
+        lambda path, several, turn: (several == 1) | ((path == "bulk") & (turn == 0)),
+    )
+    yield Rule(
+        "several-mma",
+        "hard",
+        f"with tensor cores a warp has {STACKED} products, else a thread fewer",
+        lambda mma, several: (several == 1) | ((mma == 0) == (several < STACKED)),
+    )
+    yield Rule(
+        "paired",
+        "hard",
+        "a thread has all of both C of a pair",
+        lambda rows, columns, several: (several != 2) | (not pairs(p)) | (tiles(p, rows, columns) == 1),
+    )
+    stacks = p.dtype.real_bits == 16 and not p.dtype.is_complex
+    yield Rule(
+        "stacked",
+        "hard",
+        f"{STACKED} products of a warp are of 16 bits and real, and it has all of their C",
+        lambda rows, columns, several: (several < STACKED) | (stacks & (tiles(p, rows, columns) == 1)),
     )
     yield Rule(
         "direct",
