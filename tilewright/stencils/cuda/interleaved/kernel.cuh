@@ -105,7 +105,9 @@
 
 constexpr int SLOTS = 32 * WARPS;             // threads side by side
 constexpr int THREADS = SLOTS * TEAM;         // of a block
+#if !MEMBERS
 constexpr int MATRICES = SLOTS * LANES;       // of a block
+#endif
 constexpr int TILES_N = (SIZE_N + COLUMNS - 1) / COLUMNS;
 constexpr int TILES = (SIZE_M + ROWS - 1) / ROWS * TILES_N;
 #if STAGED
@@ -136,8 +138,11 @@ __host__ __device__ constexpr int line(int bytes) { return (bytes + 127) / 128 *
 constexpr int AT_RING = line(8 * STAGES);  // after the barriers of bulk copies
 #endif
 #if STAGES && !GROUP && !MEMBERS
-// Elements of a stage: a row of matrices for each element that A and B have along DEPTH steps.
-constexpr int STAGE = ((SHARED_A ? 0 : SIZE_M) + (SHARED_B ? 0 : SIZE_N)) * DEPTH * MATRICES;
+// Elements of a stage: a row of matrices for each element that A and B have along DEPTH steps, longer by a vector where rows
+// begin anywhere.
+constexpr bool SHIFTED = !PACKED && ALIGN < 16;
+constexpr int ROW = MATRICES + (SHIFTED ? 16 / SIZE : 0);
+constexpr int STAGE = ((SHARED_A ? 0 : SIZE_M) + (SHARED_B ? 0 : SIZE_N)) * DEPTH * ROW;
 #endif
 #if STAGED && BULK
 #define results (shared_memory + AT_RING + STAGES * STAGE * SIZE)  // after the ring

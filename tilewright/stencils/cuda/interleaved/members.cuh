@@ -211,7 +211,7 @@ INLINE void write_members(const Interleaved &g, const unsigned char *from, int a
         if (member + EACH <= count) {
             global_store((Moved *)to, *(const Moved *)here);
         } else {
-            for (int one = 0; member + one < count; one++) to[one] = here[one];
+            _Pragma("unroll 1") for (int one = 0; member + one < count; one++) to[one] = here[one];
         }
     }
 }

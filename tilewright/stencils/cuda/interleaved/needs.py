@@ -33,15 +33,16 @@ def tiles(p: Problem, rows: Any, columns: Any) -> Any:
 
 
 def copied(p: Problem, lanes: Any) -> Any:
-    """Bytes of an asynchronous copy: as many as every run is aligned to, within a pack those of a thread."""
+    """Bytes of an asynchronous copy: a vector, within a pack those of a thread."""
     packed = p.interleaved is not None and p.interleaved.pack > 0
-    return lanes * p.dtype.itemsize if packed else p.align + 0 * lanes
+    return lanes * p.dtype.itemsize if packed else WIDEST + 0 * lanes
 
 
 def stage_bytes(p: Problem, lanes: Any, warps: Any, depth: Any) -> Any:
-    """Shared memory of a stage of the ring."""
+    """Shared memory of a stage of the ring, whose rows are longer by a vector where they begin anywhere."""
     rows = (p.m if p.stride_a else 0) + (p.n if p.stride_b else 0)
-    return rows * depth * matrices(lanes, warps) * p.dtype.itemsize
+    beside = WIDEST if p.align < WIDEST and not layout(p).pack else 0
+    return rows * depth * (matrices(lanes, warps) * p.dtype.itemsize + beside)
 
 
 def registers(p: Problem, lanes: Any, rows: Any, columns: Any, unroll: Any) -> Any:
