@@ -25,6 +25,8 @@ static_assert(!SHARED_A && !SHARED_B, "members-both: every matrix has its own A 
 static_assert(!BETA, "members-new: a C that is read does not come through the ring");
 static_assert(LANES >= 2 && MEMBERS % LANES == 0, "members-lanes: a warp multiplies pairs of neighbours");
 static_assert(!PACKED || (PACK_SIZE % 8 == 0 && ALIGN == 16), "members-packs: packs are of whole vectors");
+static_assert(TEAM == 1 && DEPTH == 1 && !STAGED && !GROUP && !BULK,
+              "members-alone: with tensor cores threads have no parts of C, and nothing comes in another way");
 static_assert(STAGES >= 2, "members-ring: one stage is multiplied while others are filled");
 
 #define CONSTANT __host__ __device__ constexpr
