@@ -82,7 +82,16 @@ def test_sums_between_keep_more_bits_than_16_bit_types_have(letter: str, first: 
     operands, factors = (row, Stored(2, 2, 2, 4), column), (Factor(0), Factor(1), Factor(2))
     p = ChainProblem(dtype, operands, factors, Stored(1, 1, 1, 1), 1, first=first)
     numbers = [(1, -1), (32, 32, 1, 0), (64, 1)] if first else [(64, 1), (32, 1, 32, 0), (1, -1)]
-    config = {"path": "async", "mma": 16, "rows": 1, "columns": 1, "warps": 1, "group": 1, "stages": 2, "in_place": 0}
+    config = {
+        "path": "async",
+        "mma": 16,
+        "rows": 1,
+        "columns": 1,
+        "warps": 1,
+        "group": 1,
+        "stages": 2,
+        "in_place": 0,
+    }
     many, few, ones = (np.inf, np.inf), (1, 1), (1, 1, 1, 1)
     for result, given in ((1, numbers), (np.inf, [many, ones, few]), (np.inf, [few, ones, many])):
         read = chains.parts(p)

@@ -71,7 +71,8 @@ def placed(p: ChainProblem) -> bool:
 
 def shared_bytes(p: ChainProblem, path: Any, mma: Any, group: Any, stages: Any, in_place: Any) -> Any:
     """Shared memory of a block: barriers, what the batch shares, the ring, products in between unless they
-    stay in the registers of warps, and results on their way out unless they take the place of what is added."""
+    stay in the registers of warps, and results on their way out unless they take the place of what is
+    added."""
     size, bulk = p.dtype.itemsize, 1 * (path == "bulk")
     once = sum(_rounded(x.size * size) for x in p.operands if not x.stride)
     m, n, _ = p.products[0]

@@ -180,7 +180,11 @@ def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -
     # What each way was measured to take for what it should.
     way = np.select([bulk > 0, ringed, members > 0], [x["bulk"], x["ring"], x["members"]], 1.0)
     if pack:
-        way = way * np.where(members > 0, 1.0, np.where(group > 0, x["packs"], np.where(ringed, x["packs_ring"], x["packs_direct"])))
+        way = way * np.where(
+            members > 0,
+            1.0,
+            np.where(group > 0, x["packs"], np.where(ringed, x["packs_ring"], x["packs_direct"])),
+        )
     return np.where(blocks > 0, busy ** (1 / power) * waiting * way, np.inf)
 
 

@@ -107,8 +107,8 @@ def members_out_bytes(p: Problem, members: Any) -> Any:
 
 
 class Fragments(NamedTuple):
-    """Of tensor cores: strips of 16 rows of a C (or of its transpose, where that fills more of them), parts of
-    8 rows of a strip, and parts of 8 columns and of 8 k."""
+    """Of tensor cores: strips of 16 rows of a C (or of its transpose, where that fills more of them), parts
+    of 8 rows of a strip, and parts of 8 columns and of 8 k."""
 
     strips: int
     tall: int

@@ -139,7 +139,11 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "soft",
         "stages beyond the end of k stay empty",
         lambda stages, depth, group, bulk, members: (
-            (stages == 0) | (group > 0) | (members > 0) | ((stages - 1) * depth <= p.k) | ((bulk > 0) & (depth < 2 * p.k))
+            (stages == 0)
+            | (group > 0)
+            | (members > 0)
+            | ((stages - 1) * depth <= p.k)
+            | ((bulk > 0) & (depth < 2 * p.k))
         ),
     )
     yield Rule(
