@@ -33,16 +33,6 @@ pytestmark = marks.COMPILED
         ),
         ("b:4x4x3@64/all", {"stride_b": 0, "stride_c": 16}, {"stages": 2, "depth": 2, "unroll_k": 1}),
         ("hc:nj:2x5x3@41/all", {"align": 4, "stride_c": 10}, {"staged": 0}),
-        (
-            "h:4x5x3@41/all",
-            {"align": 2},
-            {"rows": 2, "columns": 3, "team": 4, "lanes": 1, "stages": 3, "unroll_k": 1},
-        ),
-        (
-            "c:nj:4x5x3@41/all",
-            {"align": 8, "stride_b": 0},
-            {"lanes": 1, "stages": 2, "depth": 2, "unroll_k": 1},
-        ),
     ],
 )
 def test_interleaved_multiplies(text: str, fields: dict[str, Any], config: dict[str, int]) -> None:

@@ -138,11 +138,8 @@ __host__ __device__ constexpr int line(int bytes) { return (bytes + 127) / 128 *
 constexpr int AT_RING = line(8 * STAGES);  // after the barriers of bulk copies
 #endif
 #if STAGES && !GROUP && !MEMBERS
-// Elements of a stage: a row of matrices for each element that A and B have along DEPTH steps, longer by a vector where rows
-// begin anywhere.
-constexpr bool SHIFTED = !PACKED && ALIGN < 16;
-constexpr int ROW = MATRICES + (SHIFTED ? 16 / SIZE : 0);
-constexpr int STAGE = ((SHARED_A ? 0 : SIZE_M) + (SHARED_B ? 0 : SIZE_N)) * DEPTH * ROW;
+// Elements of a stage: a row of matrices for each element that A and B have along DEPTH steps.
+constexpr int STAGE = ((SHARED_A ? 0 : SIZE_M) + (SHARED_B ? 0 : SIZE_N)) * DEPTH * MATRICES;
 #endif
 #if STAGED && BULK
 #define results (shared_memory + AT_RING + STAGES * STAGE * SIZE)  // after the ring

@@ -32,70 +32,117 @@ static_assert(STAGES >= 2, "members-ring: one stage is multiplied while others a
 #define CONSTANT __host__ __device__ constexpr
 CONSTANT int ceiling(int a, int b) { return (a + b - 1) / b; }
 
-// ---- where elements lie in shared memory ------------------------------------------------------------------------
-constexpr bool WHOLE_VECTORS = ALIGN == 16;
-constexpr int VECTORS = MEMBERS * SIZE / 16 + !WHOLE_VECTORS;  // that hold the matrices of a group, of one element
-// Bytes from an element's matrices to the next one's: an odd number of vectors, so that neighbours lie in different banks.
-constexpr int PITCH = 16 * (VECTORS | 1), PITCH_OUT = 16 * (MEMBERS * SIZE / 16 | 1);
+// ---- where elements lie -----------------------------------------------------------------------------------------
+// Elements of an operand are numbered row by row. EVEN: they are equally far apart in device memory, so that addresses
+// follow from one another; so they are but in a view of part of an array, or of its transpose.
 constexpr int ROWS_A = SIZE_M * SIZE_K, ROWS_B = SIZE_K * SIZE_N, AREA_C = SIZE_M * SIZE_N;
+constexpr bool WHOLE_VECTORS = ALIGN == 16;
+constexpr int ACROSS_MEMBERS = MEMBERS * SIZE / 16;  // vectors of the matrices of a group, of one element
+// Bytes from an element's matrices to the next one's: an odd number of vectors, so that neighbours lie in different banks.
+constexpr int PITCH = 16 * (ACROSS_MEMBERS + !WHOLE_VECTORS | 1), PITCH_OUT = 16 * (ACROSS_MEMBERS | 1);
 constexpr int STAGE_BYTES = (ROWS_A + ROWS_B) * PITCH;
 
-// The address of an element of A or B of the matrix where a group begins.
-template <bool OF_A> INLINE const unsigned char *element_of(const Interleaved &g, int row, int column) {
-    if (OF_A) return (const unsigned char *)((const Stored *)g.a + row * g.row_a + column * g.column_a);
-    return (const unsigned char *)((const Stored *)g.b + row * g.row_b + column * g.column_b);
+struct Lying {
+    const unsigned char *base;
+    long long row, column, pack;  // bytes
+};
+INLINE Lying lying(const void *base, long long row, long long column, long long pack) {
+    return {(const unsigned char *)base, row * SIZE, column * SIZE, pack * SIZE};
 }
-template <bool OF_A> INLINE int number_of(int row, int column) {
-    return OF_A ? row * SIZE_K + column : ROWS_A + row * SIZE_N + column;
+template <int HEIGHT, int WIDTH> INLINE bool even(const Lying &x) {
+    return HEIGHT == 1 || WIDTH == 1 || x.row == WIDTH * x.column;
+}
+// The address of element `number` of the matrix where the batch begins.
+template <int WIDTH, bool EVEN> INLINE const unsigned char *element_of(const Lying &x, int number) {
+    if (EVEN) return x.base + number * (WIDTH == 1 ? x.row : x.column);
+    return x.base + number / WIDTH * x.row + number % WIDTH * x.column;
+}
+// Bytes from the first of all matrices of a pack of several to another one.
+INLINE long long packed_at(const Lying &x, int matrix) {
+    constexpr int PACK = PACKED ? PACK_SIZE : 1;
+    return matrix / PACK * x.pack + matrix % PACK * SIZE;
 }
 
-// Starts the copies of `count` matrices from `at` on. Beyond them come zeros.
-INLINE void fetch_members(const Interleaved &g, unsigned char *stage, int at, int count) {
-    constexpr int ROWS_OF_BOTH = ROWS_A + ROWS_B;
-    _Pragma("unroll 4") for (int v = threadIdx.x; v < ROWS_OF_BOTH * VECTORS; v += THREADS) {
-        // Neighbouring threads have neighbouring vectors: of one element, and in packs of one pack.
-        const int number = PACKED ? v % ROWS_OF_BOTH : v / VECTORS, which = PACKED ? v / ROWS_OF_BOTH : v % VECTORS;
-        const bool of_a = number < ROWS_A;
-        const int mine = of_a ? number : number - ROWS_A;
-        const unsigned char *const element = of_a ? element_of<true>(g, mine / SIZE_K, mine % SIZE_K)
-                                                  : element_of<false>(g, mine / SIZE_N, mine % SIZE_N);
-        const unsigned char *from;
-        int left;
-        if (PACKED) {
-            const int matrix = at + 8 * which;
-            const long long pack = of_a ? g.pack_a : g.pack_b;
-            from = element + (matrix / (PACK_SIZE + !PACKED) * pack + matrix % (PACK_SIZE + !PACKED)) * SIZE;
-            left = (count - 8 * which) * SIZE;
-        } else {
-            const unsigned char *const first = element + (long long)at * SIZE;
-            const int beside = WHOLE_VECTORS ? 0 : (int)((unsigned long long)first % 16);
-            from = first - beside + 16 * which;
-            left = count * SIZE + beside - 16 * which;
+// Calls act with elements and vectors of a group, one after another: its number, its address and which vector it is.
+template <int HEIGHT, int WIDTH, bool EVEN, typename Act> INLINE void each_vector(const Lying &x, int at, const Act &act) {
+    constexpr int COUNT = HEIGHT * WIDTH;
+    if constexpr (PACKED) {
+        // Neighbouring threads have neighbouring elements of one pack.
+        _Pragma("unroll 2") for (int v = threadIdx.x; v < COUNT * ACROSS_MEMBERS; v += THREADS) {
+            const int number = v % COUNT, which = v / COUNT;
+            act(number, element_of<WIDTH, EVEN>(x, number) + packed_at(x, at + 8 * which), which);
         }
-        // Of nothing an aligned address that there is.
-        if (left <= 0) from = element - (unsigned long long)element % 16;
-        cp_async<16>(stage + number * PITCH + 16 * which, from, max(0, min(left, 16)));
+    } else {
+        constexpr int PASS = THREADS / ACROSS_MEMBERS;
+        const int which = threadIdx.x % ACROSS_MEMBERS, first = threadIdx.x / ACROSS_MEMBERS;
+        const unsigned char *next = element_of<WIDTH, true>(x, first) + (long long)at * SIZE;
+        const long long step = PASS * (WIDTH == 1 ? x.row : x.column);
+        constexpr int AT_ONCE = EVEN ? WHOLE_VECTORS ? 4 : 2 : 1;
+        _Pragma("unroll AT_ONCE") for (int number = first; number < COUNT; number += PASS) {
+            act(number, EVEN ? next : element_of<WIDTH, false>(x, number) + (long long)at * SIZE, which);
+            next += step;
+        }
     }
+}
+
+// ---- copies -----------------------------------------------------------------------------------------------------
+// A vector of the row of an element, which begins `beside` bytes before its matrices. Beyond the last of them come zeros.
+INLINE void fetch_vector(unsigned char *row, const unsigned char *matrices, int which, int count) {
+    const int beside = WHOLE_VECTORS || PACKED ? 0 : (int)((unsigned long long)matrices % 16);
+    const unsigned char *const from = matrices - beside + (PACKED ? 0 : 16 * which);
+    cp_async<16>(row + 16 * which, from, max(0, min(count * SIZE + beside - 16 * which, 16)));
+}
+template <int HEIGHT, int WIDTH, bool EVEN>
+INLINE void fetch_rows(unsigned char *rows, const Lying &x, int at, int count) {
+    each_vector<HEIGHT, WIDTH, EVEN>(x, at, [&](int number, const unsigned char *from, int which) {
+        fetch_vector(rows + number * PITCH, from, which, count);
+    });
+    if constexpr (!WHOLE_VECTORS) {
+        // The last vector of each row, which is there if the first is not full.
+        _Pragma("unroll 1") for (int number = threadIdx.x; number < HEIGHT * WIDTH; number += THREADS)
+            fetch_vector(rows + number * PITCH, element_of<WIDTH, EVEN>(x, number) + (long long)at * SIZE, ACROSS_MEMBERS, count);
+    }
+}
+template <int HEIGHT, int WIDTH> INLINE void fetch_operand(unsigned char *rows, const Lying &x, int at, int count) {
+    if (even<HEIGHT, WIDTH>(x))
+        fetch_rows<HEIGHT, WIDTH, true>(rows, x, at, count);
+    else
+        fetch_rows<HEIGHT, WIDTH, false>(rows, x, at, count);
+}
+
+// Starts the copies of `count` matrices from `at` on.
+INLINE void fetch_members(const Interleaved &g, unsigned char *stage, int at, int count) {
+    fetch_operand<SIZE_M, SIZE_K>(stage, lying(g.a, g.row_a, g.column_a, g.pack_a), at, count);
+    fetch_operand<SIZE_K, SIZE_N>(stage + ROWS_A * PITCH, lying(g.b, g.row_b, g.column_b, g.pack_b), at, count);
+}
+
+// Two words of which the second follows the first, from half `half` of the first on.
+INLINE unsigned int shifted(unsigned int word, unsigned int next, bool half) {
+    return __byte_perm(word, next, half ? 0x5432 : 0x3210);
 }
 
 // LANES neighbouring matrices of one element, `place` bytes after the first of the group: as pairs of halves.
 template <bool OF_A>
 INLINE void neighbours(unsigned int (&x)[LANES / 2], const Interleaved &g, const unsigned char *stage, int row, int column,
                        int place) {
-    const unsigned char *const from = stage + number_of<OF_A>(row, column) * PITCH;
+    const int number = OF_A ? row * SIZE_K + column : ROWS_A + row * SIZE_N + column;
+    const unsigned char *const from = stage + number * PITCH;
     if constexpr (WHOLE_VECTORS) {
         Pack<LANES> some;
         some.vector = *(decltype(some.vector) const *)(from + place);
         UNROLL for (int i = 0; i < LANES / 2; i++) x[i] = some.words[i];
     } else {
-        // A group begins at a multiple of 16 bytes after the first matrix.
-        const unsigned int begins = (unsigned int)(unsigned long long)element_of<OF_A>(g, row, column) % 16 + place;
-        const unsigned int *const words = (const unsigned int *)(from + begins / 4 * 4);
+        // A group begins at a multiple of 16 bytes after the first matrix. The low bits of addresses are enough.
+        const unsigned int base = (unsigned int)(unsigned long long)(OF_A ? g.a : g.b);
+        const unsigned int steps = OF_A ? row * (unsigned int)g.row_a + column * (unsigned int)g.column_a
+                                        : row * (unsigned int)g.row_b + column * (unsigned int)g.column_b;
+        const unsigned int begins = (base + steps * SIZE) % 16;
+        const unsigned int *const words = (const unsigned int *)(from + place + begins / 4 * 4);
         const bool half = begins % 4;
         unsigned int word = words[0];
         UNROLL for (int i = 0; i < LANES / 2; i++) {
             const unsigned int next = i + 1 < LANES / 2 || half ? words[i + 1] : 0;
-            x[i] = __byte_perm(word, next, half ? 0x5432 : 0x3210);
+            x[i] = shifted(word, next, half);
             word = next;
         }
     }
@@ -187,12 +234,13 @@ INLINE void write_members(const Interleaved &g, const unsigned char *from, int a
     Stored *const run = (Stored *)g.c + (long long)at * AREA_C;
     int done = 0;
     if (!PACKED && dense && (unsigned long long)run % 16 == 0) {
-        for (int v = threadIdx.x; v < count * AREA_C / 8; v += THREADS) global_store((uint4 *)run + v, ((const uint4 *)from)[v]);
+        _Pragma("unroll 4") for (int v = threadIdx.x; v < count * AREA_C / 8; v += THREADS)
+            global_store((uint4 *)run + v, ((const uint4 *)from)[v]);
         done = count * AREA_C / 8 * 8;
     }
     // Neighbouring threads write neighbouring elements where C lies by rows or by columns.
     const bool by_rows = g.column_c <= g.row_c;
-    for (int each = done + threadIdx.x; each < count * AREA_C; each += THREADS) {
+    _Pragma("unroll 1") for (int each = done + threadIdx.x; each < count * AREA_C; each += THREADS) {
         const int which = each / AREA_C, element = each % AREA_C;
         const int i = by_rows ? element / SIZE_N : element % SIZE_M, j = by_rows ? element % SIZE_N : element / SIZE_M;
         ((Stored *)g.c)[place(g, at + which, g.step_c, g.pack_c) + i * g.row_c + j * g.column_c] =
@@ -200,39 +248,72 @@ INLINE void write_members(const Interleaved &g, const unsigned char *from, int a
     }
 }
 #else
-INLINE void write_members(const Interleaved &g, const unsigned char *from, int at, int count) {
-    constexpr int EACH = WHOLE_VECTORS ? 8 : 1, PIECES = MEMBERS / EACH;
-    typedef typename Vector<EACH * SIZE>::Type Moved;
-    _Pragma("unroll 4") for (int v = threadIdx.x; v < AREA_C * PIECES; v += THREADS) {
-        const int number = PACKED ? v % AREA_C : v / PIECES, member = (PACKED ? v / AREA_C : v % PIECES) * EACH;
-        if (member >= count) continue;
-        const int i = number / SIZE_N, j = number % SIZE_N, matrix = at + member;
-        Stored *const to = (Stored *)g.c + i * g.row_c + j * g.column_c +
-                           (PACKED ? matrix / (PACK_SIZE + !PACKED) * g.pack_c + matrix % (PACK_SIZE + !PACKED) : matrix);
-        const Stored *const here = (const Stored *)(from + number * PITCH_OUT) + member;
-        if (member + EACH <= count) {
-            global_store((Moved *)to, *(const Moved *)here);
-        } else {
-            _Pragma("unroll 1") for (int one = 0; member + one < count; one++) to[one] = here[one];
+// Rows of the matrices of an element, from shared memory to where they begin.
+template <bool EVEN> INLINE void write_rows(const Lying &x, const unsigned char *out, int at, int count) {
+    if (WHOLE_VECTORS) {
+        each_vector<SIZE_M, SIZE_N, EVEN>(x, at, [&](int number, const unsigned char *matrices, int which) {
+            Stored *const to = (Stored *)matrices + (PACKED ? 0 : 8 * which);
+            const Stored *const from = (const Stored *)(out + number * PITCH_OUT) + 8 * which;
+            if (8 * which + 8 <= count) {
+                global_store((uint4 *)to, *(const uint4 *)from);
+            } else {
+                _Pragma("unroll 1") for (int one = 0; 8 * which + one < count; one++) to[one] = from[one];
+            }
+        });
+    } else if (count == MEMBERS) {
+        // Whole vectors of device memory, but for the first and the last, in parts.
+        each_vector<SIZE_M, SIZE_N, EVEN>(x, at, [&](int number, const unsigned char *matrices, int which) {
+            const int beside = (int)((unsigned long long)matrices % 16), from = 16 * which + 16 - beside;
+            if (which == ACROSS_MEMBERS - 1) return;
+            const unsigned int *const words = (const unsigned int *)(out + number * PITCH_OUT + from / 4 * 4);
+            const bool half = from % 4;
+            uint4 some;
+            const unsigned int last = half ? words[4] : 0;
+            some.x = shifted(words[0], words[1], half);
+            some.y = shifted(words[1], words[2], half);
+            some.z = shifted(words[2], words[3], half);
+            some.w = shifted(words[3], last, half);
+            global_store((uint4 *)(matrices + from), some);
+        });
+        // Both parts together are eight elements.
+        _Pragma("unroll 2") for (int v = threadIdx.x; v < AREA_C * 8; v += THREADS) {
+            Stored *const to = (Stored *)(element_of<SIZE_N, EVEN>(x, v / 8) + (long long)at * SIZE);
+            const int one = v % 8, before = (int)((unsigned long long)to % 16) / SIZE;
+            const int member = one < 8 - before ? one : MEMBERS - 8 + one;
+            to[member] = ((const Stored *)(out + v / 8 * PITCH_OUT))[member];
+        }
+    } else {
+        _Pragma("unroll 1") for (int v = threadIdx.x; v < AREA_C * MEMBERS; v += THREADS) {
+            const int number = v / MEMBERS, member = v % MEMBERS;
+            Stored *const to = (Stored *)(element_of<SIZE_N, EVEN>(x, number) + (long long)at * SIZE);
+            if (member < count) to[member] = ((const Stored *)(out + number * PITCH_OUT))[member];
         }
     }
+}
+INLINE void write_members(const Interleaved &g, const unsigned char *out, int at, int count) {
+    const Lying x = lying(g.c, g.row_c, g.column_c, g.pack_c);
+    if (even<SIZE_M, SIZE_N>(x))
+        write_rows<true>(x, out, at, count);
+    else
+        write_rows<false>(x, out, at, count);
 }
 #endif
 
 INLINE void multiply_groups(const Interleaved &g, const Scalars &scalars) {
     unsigned char *const ring = shared_memory, *const out = ring + STAGES * STAGE_BYTES;
     const int groups = ceiling(g.batch, MEMBERS), blocks = gridDim.x;
-    auto fetch_group = [&](long long group, int to) {
-        if (group < groups)
-            fetch_members(g, ring + to * STAGE_BYTES, group * MEMBERS, min(MEMBERS, g.batch - (int)group * MEMBERS));
+    int now = 0, to = 0;
+    // The ring is filled by the first turns, which have nothing to multiply yet.
+    _Pragma("unroll 1") for (int group = blockIdx.x - (STAGES - 1) * blocks; group < groups; group += blocks) {
+        if (group >= 0) {
+            cp_async_wait<STAGES - 2>();
+            __syncthreads();  // all threads see this group, and the stage before it and the last results are free
+        }
+        const int next = group + (STAGES - 1) * blocks;
+        if (next < groups) fetch_members(g, ring + to * STAGE_BYTES, next * MEMBERS, min(MEMBERS, g.batch - next * MEMBERS));
         cp_async_commit();  // an empty group, too: waits count groups
-    };
-    UNROLL for (int i = 0; i < STAGES - 1; i++) fetch_group(blockIdx.x + (long long)i * blocks, i);
-    int now = 0;
-    _Pragma("unroll 1") for (int group = blockIdx.x; group < groups; group += blocks) {
-        cp_async_wait<STAGES - 2>();
-        __syncthreads();  // all threads see this group, and the stage before it and the last results are free
-        fetch_group(group + (long long)(STAGES - 1) * blocks, now ? now - 1 : STAGES - 1);
+        to = to + 1 == STAGES ? 0 : to + 1;
+        if (group < 0) continue;
         multiply_members(g, scalars, ring + now * STAGE_BYTES, out);
         __syncthreads();
         write_members(g, out, group * MEMBERS, min(MEMBERS, g.batch - group * MEMBERS));

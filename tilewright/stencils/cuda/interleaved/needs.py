@@ -33,16 +33,15 @@ def tiles(p: Problem, rows: Any, columns: Any) -> Any:
 
 
 def copied(p: Problem, lanes: Any) -> Any:
-    """Bytes of an asynchronous copy: a vector, within a pack those of a thread."""
+    """Bytes of an asynchronous copy: as many as every run is aligned to, within a pack those of a thread."""
     packed = p.interleaved is not None and p.interleaved.pack > 0
-    return lanes * p.dtype.itemsize if packed else WIDEST + 0 * lanes
+    return lanes * p.dtype.itemsize if packed else p.align + 0 * lanes
 
 
 def stage_bytes(p: Problem, lanes: Any, warps: Any, depth: Any) -> Any:
-    """Shared memory of a stage of the ring, whose rows are longer by a vector where they begin anywhere."""
+    """Shared memory of a stage of the ring."""
     rows = (p.m if p.stride_a else 0) + (p.n if p.stride_b else 0)
-    beside = WIDEST if p.align < WIDEST and not layout(p).pack else 0
-    return rows * depth * (matrices(lanes, warps) * p.dtype.itemsize + beside)
+    return rows * depth * matrices(lanes, warps) * p.dtype.itemsize
 
 
 def registers(p: Problem, lanes: Any, rows: Any, columns: Any, unroll: Any) -> Any:
@@ -55,9 +54,9 @@ def registers(p: Problem, lanes: Any, rows: Any, columns: Any, unroll: Any) -> A
 
 def members_registers(p: Problem, lanes: Any) -> Any:
     """32-bit registers of a thread that feeds tensor cores with so many neighbours: sums, fragments of both
-    operands, what they are made of, and some more."""
+    operands, of which the compiler keeps a part, and some more."""
     found = fragments(p)
-    return lanes * (4 * found.across + min(found.eights, 2) * (found.tall + 1) + 1) + 48
+    return lanes * (4 * found.across + min(found.eights, 2) * (found.tall + 1) + 1) * 5 // 8 + 44
 
 
 def matrices(lanes: Any, warps: Any) -> Any:

@@ -1,41 +1,42 @@
 // A and B through a ring in shared memory: DEPTH steps along k of all matrices of a block are copied while earlier ones
 // are multiplied, so that each element passes device memory once however many threads read it.
-//
-// Rows may begin anywhere (SHIFTED): copies are of whole aligned vectors, the first and the last of which bring some bytes of
-// the row's neighbours, and threads read as far into the row as its first matrix lies in the first vector.
 #pragma once
 
-#include "lib/bulk.cuh"
-
-constexpr int COPY = PACKED ? LANES * SIZE : 16;  // bytes of an asynchronous copy
+constexpr int COPY = PACKED ? LANES * SIZE : ALIGN;  // bytes of an asynchronous copy
 constexpr int STEP_A = SHARED_A ? 0 : SIZE_M * DEPTH, STEP_B = SHARED_B ? 0 : SIZE_N * DEPTH;  // rows of a stage
 constexpr int STEPS = (SIZE_K + DEPTH - 1) / DEPTH, ROUNDS = (TILES + TEAM - 1) / TEAM;
 
 static_assert(COPY >= 4, "ring-aligned: copies are of 4 bytes at least");
 
-// The low bits of an address in a row: all that says where it lies in a vector.
-INLINE unsigned int low(const void *base, long long row, long long column) {
-    return (unsigned int)(unsigned long long)base + ((unsigned int)row + (unsigned int)column) * SIZE;
+INLINE void copy(Stored *to, const Stored *from) {
+    const unsigned int shared = (unsigned int)__cvta_generic_to_shared(to);
+#if PACKED
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared), "l"(from), "n"(COPY) : "memory");
+#elif ALIGN == 16
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(from) : "memory");
+#else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared), "l"(from), "n"(COPY) : "memory");
+#endif
 }
-// Matrices between the first of a row's first vector and the first that is wanted. A block begins at whole vectors.
-INLINE int skipped(const void *base, long long row, long long column) { return SHIFTED ? low(base, row, column) % 16 / SIZE : 0; }
 
 // Start the copies of a stage, from step k0 along k on: rows (i, k) of A, then rows (k, j) of B.
 INLINE void fill(const Interleaved &g, Stored *stage, int k0, int before) {
-    constexpr int EACH = COPY / SIZE, VECTORS = ROW / EACH;
+    constexpr int EACH = COPY / SIZE, VECTORS = MATRICES / EACH;
     for (int at = threadIdx.x; at < (STEP_A + STEP_B) * VECTORS; at += THREADS) {
-        const int row = at / VECTORS, first = at % VECTORS * EACH;
+        const int row = at / VECTORS, matrix = before + at % VECTORS * EACH;
         const bool of_a = row < STEP_A;
         const int mine = of_a ? row : row - STEP_A, k = k0 + (of_a ? mine % DEPTH : mine / SIZE_N);
-        if (k >= SIZE_K) continue;
-        const long long far = of_a ? mine / DEPTH * g.row_a : k * g.row_b, beside = of_a ? k * g.column_a : mine % SIZE_N * g.column_b;
-        const Stored *const base = (const Stored *)(of_a ? g.a : g.b) + far + beside;
-        const int matrix = before + first - skipped(of_a ? g.a : g.b, far, beside);
-        if (matrix >= g.batch) continue;
-        cp_async<COPY>(stage + row * ROW + first, base + place(g, matrix, 1, of_a ? g.pack_a : g.pack_b),
-                       min(EACH, g.batch - matrix) * SIZE);
+        if (k >= SIZE_K || matrix >= g.batch) continue;
+        const Stored *from = of_a ? (const Stored *)g.a + place(g, matrix, 1, g.pack_a) + mine / DEPTH * g.row_a + k * g.column_a
+                                  : (const Stored *)g.b + place(g, matrix, 1, g.pack_b) + k * g.row_b + mine % SIZE_N * g.column_b;
+        Stored *to = stage + row * MATRICES + at % VECTORS * EACH;
+        if (matrix + EACH <= g.batch) {
+            copy(to, from);
+        } else {
+            for (int one = 0; matrix + one < g.batch; one++) to[one] = from[one];
+        }
     }
-    cp_async_commit();
+    asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
 // All matrices of a block, of which the first is before.
@@ -53,7 +54,7 @@ INLINE void multiply_all(const Interleaved &g, const Scalars &scalars, int befor
         clear(sum);
         UNROLL for (int stage = 0; stage < STAGES - 1; stage++) fill(g, ring + stage * STAGE, stage * DEPTH, before);
         _Pragma("unroll 1") for (int step = 0; step < STEPS; step++) {
-            cp_async_wait<STAGES - 2>();
+            asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
             // The stage that is filled now was read in the last step, and everybody is done with it.
             __syncthreads();
             fill(g, ring + (step + STAGES - 1) % STAGES * STAGE, (step + STAGES - 1) * DEPTH, before);
@@ -64,13 +65,11 @@ INLINE void multiply_all(const Interleaved &g, const Scalars &scalars, int befor
                 Element left[ROWS][LANES], right[COLUMNS][LANES];
                 UNROLL for (int i = 0; i < ROWS; i++) {
                     const int row = min(i0 + i, SIZE_M - 1);
-                    take<SHARED_A>(left[i], SHARED_A ? a + row * g.row_a + k * g.column_a
-                                                     : stage + (row * DEPTH + deep) * ROW + skipped(g.a, row * g.row_a, k * g.column_a), CONJ_A);
+                    take<SHARED_A>(left[i], SHARED_A ? a + row * g.row_a + k * g.column_a : stage + (row * DEPTH + deep) * MATRICES, CONJ_A);
                 }
                 UNROLL for (int j = 0; j < COLUMNS; j++) {
                     const int column = min(j0 + j, SIZE_N - 1);
-                    take<SHARED_B>(right[j], SHARED_B ? b + k * g.row_b + column * g.column_b
-                                                      : stage + (STEP_A + deep * SIZE_N + column) * ROW + skipped(g.b, k * g.row_b, column * g.column_b), CONJ_B);
+                    take<SHARED_B>(right[j], SHARED_B ? b + k * g.row_b + column * g.column_b : stage + (STEP_A + deep * SIZE_N + column) * MATRICES, CONJ_B);
                 }
                 add_products(sum, left, right);
             }
