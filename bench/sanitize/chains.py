@@ -76,6 +76,10 @@ def jobs(device: Device) -> Iterator[Job]:
             job = made(stencil, some, config, name, device, shift)
             # Fewer blocks than groups, so that each fills its ring again.
             yield replace(job, launch=replace(job.launch, grid=(2, 1, 1)))
+            other = config.with_(in_place=1 - config["in_place"])
+            if stencil.space(some, device).only((*HARDWARE, "hard")).member(other) is None:
+                job = made(stencil, some, other, f"{name}_place", device, shift)
+                yield replace(job, launch=replace(job.launch, grid=(2, 1, 1)))
 
 
 def chain(dtype: DType, sizes: tuple[int, ...], gap: int, turn: int) -> ChainProblem:
@@ -93,9 +97,12 @@ def chain(dtype: DType, sizes: tuple[int, ...], gap: int, turn: int) -> ChainPro
         factors[-1] = Factor(0, {"n": "c", "t": "j", "c": "n", "j": "t"}[factors[0].trans])
     m, n = sizes[0], sizes[-1]
     add = None
-    if turn % 2:
+    if turn % 4 == 1:
         add = Factor(len(operands), "t")
         operands.append(_stored(n, m, gap, shared=False))
+    elif turn % 4 == 3:
+        add = Factor(len(operands))
+        operands.append(_stored(m, n, gap, shared=False))
     align = dtype.itemsize if gap else 16
     first = turn // 2 % 2 if len(factors) == 3 else 0
     out = _stored(m, n, gap, shared=False)

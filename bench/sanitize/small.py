@@ -391,6 +391,19 @@ def interleaved(device: Device) -> Iterator[Job]:
             ring = config.with_(stages=2, depth=2, unroll_k=1)
             if not config["stages"] and stencil.space(p, device).member(ring) is None:
                 yield from _accepted(stencil, p, f"{name}_ring", device, ring)
+            if dtype.real_bits == 16 and not dtype.is_complex:
+                # Tensor cores, rows that begin anywhere among them, with more groups than blocks.
+                plain = p.with_(beta="0", stride_a=1)
+                members = _members(stencil.default(plain, device), device, lanes=4 - 2 * odd)
+                for each in _accepted(stencil, plain, f"{name}_members", device, members):
+                    yield replace(each, launch=replace(each.launch, grid=(2, 1, 1)))
+
+
+def _members(config: Config, device: Device, lanes: int) -> Config:
+    """The same by tensor cores, in groups of 16."""
+    alone = {"rows": 1, "columns": 1, "team": 1, "unroll_k": 1, "staged": 0, "ahead": 0, "depth": 1}
+    ring = {"bulk": 0, "group": 0, "padded": 0, "members": 16, "stages": 3, "blocks": device["sms"]}
+    return config.with_(lanes=lanes, warps=2, **alone, **ring)
 
 
 def lists(device: Device) -> Iterator[Job]:

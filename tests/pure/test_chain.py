@@ -302,13 +302,13 @@ def test_shared_memory_is_what_the_kernel_lays_out() -> None:
     p = covariance("s", 5, 1000)
     each = 4 * 100 + 112
     assert stage_bytes(p, 4) == 3 * each
-    assert shared_bytes(p, "bulk", 0, 4, 2) == 128 + 2 * 3 * each + each + 2 * each
-    assert shared_bytes(p, "async", 0, 4, 2) == 2 * 3 * each + each + each
+    assert shared_bytes(p, "bulk", 0, 4, 2, 0) == 128 + 2 * 3 * each + each + 2 * each
+    assert shared_bytes(p, "async", 0, 4, 2, 0) == 2 * 3 * each + each + each
     # T of halves is as wide as its sums.
     halves = covariance("h", 16, 1000, shared=True)
-    assert shared_bytes(halves, "async", 0, 4, 2) == 512 + 2 * 2 * 2048 + 4096 + 2048
+    assert shared_bytes(halves, "async", 0, 4, 2, 0) == 512 + 2 * 2 * 2048 + 4096 + 2048
     # On tensor cores it stays in registers.
-    assert shared_bytes(halves, "async", 16, 4, 2) == 512 + 2 * 2 * 2048 + 2048
+    assert shared_bytes(halves, "async", 16, 4, 2, 0) == 512 + 2 * 2 * 2048 + 2048
 
 
 @pytest.mark.parametrize("device", [A100, H200], ids=["a100", "h200"])

@@ -8,10 +8,12 @@ import pytest
 from bench.sanitize import chains
 from bench.sanitize.lists import stored
 from tests import marks
+from tests.chains import covariance
 from tests.emulator.cases import H200
 from tests.emulator.chains import chain_wrongs
 from tests.emulator.machine import SCHEDULES
 from tilewright.model import DTYPES, ChainProblem, Config, Factor, Stored
+from tilewright.stencils.cuda.chain.needs import placed
 
 pytestmark = marks.COMPILED
 
@@ -24,16 +26,19 @@ def test_chain_multiplies(letter: str, path: str) -> None:
     sizes = ((5, 3, 6, 4), (6, 3, 6), (4, 4, 4, 4))[turn % 3]
     p = chains.chain(DTYPES[letter], sizes, int(path == "async"), turn).with_(batch=19)
     fixed = {"path": path, "mma": 0, "rows": 2, "columns": 2, "warps": 2, "group": 8, "blocks": H200["sms"]}
-    config = Config(fixed | {"stages": 2 + turn % 2})
+    config = Config(fixed | {"stages": 2 + turn % 2, "in_place": int(placed(p))})
     assert list(chain_wrongs(p, config, H200, schedule=SCHEDULES[turn % len(SCHEDULES)])) == []
 
 
+@pytest.mark.parametrize("in_place", [0, 1])
 @pytest.mark.parametrize("path", ["async", "bulk"])
-def test_chain_waits_for_its_ring(path: str) -> None:
-    """One block through more groups than it has stages, so that each is filled again, by three warps."""
-    p = chains.chain(DTYPES["d"], (4, 4, 4, 4), 0, 1).with_(batch=15)
+def test_chain_waits_for_its_ring(path: str, in_place: int) -> None:
+    """One block through more groups than it has stages, so that each is filled again, by three warps; also
+    where results have to leave a stage before it is filled."""
+    p = covariance("d", 4, 15) if in_place else chains.chain(DTYPES["d"], (4, 4, 4, 4), 0, 1).with_(batch=15)
     config = Config(
-        {"path": path, "mma": 0, "rows": 1, "columns": 2, "warps": 3, "group": 2, "stages": 2, "blocks": 132}
+        {"path": path, "mma": 0, "rows": 1, "columns": 2, "warps": 3, "group": 2, "stages": 2}
+        | {"in_place": in_place, "blocks": 132}
     )
     for schedule in SCHEDULES[1:3]:
         assert list(chain_wrongs(p, config, H200, schedule=schedule, grid=1)) == []
@@ -63,8 +68,9 @@ def test_chain_on_tensor_cores(letter: str, mma: int, sizes: tuple[int, ...], fi
         "group": 8,
         "blocks": H200["sms"],
     }
-    config = Config(fixed | {"stages": 2})
-    assert list(chain_wrongs(p, config, H200, grid=1)) == []
+    for in_place in range(1 + placed(p)):
+        config = Config(fixed | {"stages": 2, "in_place": in_place})
+        assert list(chain_wrongs(p, config, H200, grid=1)) == []
 
 
 @pytest.mark.parametrize("letter", ["h", "b"])
@@ -76,7 +82,16 @@ def test_sums_between_keep_more_bits_than_16_bit_types_have(letter: str, first: 
     operands, factors = (row, Stored(2, 2, 2, 4), column), (Factor(0), Factor(1), Factor(2))
     p = ChainProblem(dtype, operands, factors, Stored(1, 1, 1, 1), 1, first=first)
     numbers = [(1, -1), (32, 32, 1, 0), (64, 1)] if first else [(64, 1), (32, 1, 32, 0), (1, -1)]
-    config = {"path": "async", "mma": 16, "rows": 1, "columns": 1, "warps": 1, "group": 1, "stages": 2}
+    config = {
+        "path": "async",
+        "mma": 16,
+        "rows": 1,
+        "columns": 1,
+        "warps": 1,
+        "group": 1,
+        "stages": 2,
+        "in_place": 0,
+    }
     many, few, ones = (np.inf, np.inf), (1, 1), (1, 1, 1, 1)
     for result, given in ((1, numbers), (np.inf, [many, ones, few]), (np.inf, [few, ones, many])):
         read = chains.parts(p)

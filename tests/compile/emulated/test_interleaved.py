@@ -12,7 +12,7 @@ from tests.emulator.machine import SCHEDULES
 from tests.emulator.packs import packs_wrongs
 from tests.emulator.products import wrongs
 from tilewright.catalog import STENCILS
-from tilewright.model import Problem
+from tilewright.model import Config, Problem
 from tilewright.space import HARDWARE
 
 pytestmark = marks.COMPILED
@@ -24,7 +24,7 @@ pytestmark = marks.COMPILED
         ("s:3x3x3@70/all", {"align": 8}, {}),
         ("z:jn:2x3x2@5/all", {"alpha": "any", "beta": "1"}, {}),
         ("d:3x2x4@70/all", {"alpha": "any", "beta": "any"}, {"stages": 3, "depth": 2, "unroll_k": 1}),
-        ("h:5x3x3@34/all", {"align": 4}, {"rows": 3, "columns": 2, "team": 2, "ahead": 1}),
+        ("h:5x3x3@34/all", {"align": 4}, {"rows": 3, "columns": 2, "team": 2, "ahead": 1, "stages": 0}),
         ("s:4x5x3@41/all", {"align": 4, "stride_c": 20}, {"rows": 2, "columns": 3, "team": 4, "lanes": 1}),
         (
             "s:4x5x3@41/all",
@@ -41,11 +41,49 @@ def test_interleaved_multiplies(text: str, fields: dict[str, Any], config: dict[
     # One with the extents named again is packed around what is shared.
     p = p.with_(m=p.m, stride_c=fields.get("stride_c", 1))
     stencil = STENCILS["interleaved"]
-    chosen = stencil.default(p, H200).with_(**{"warps": 1, **config})
+    chosen = stencil.default(p, H200).with_(**{"warps": 1, "members": 0, **config})
     assert stencil.space(p, H200).only((*HARDWARE, "hard")).member(chosen) is None
     assert found_wrong("interleaved", [(p, chosen)]) == []
     if chosen["stages"]:
         assert list(wrongs("interleaved", p, chosen, H200, schedules=[SCHEDULES[2]])) == []
+
+
+MEMBERS = {"rows": 1, "columns": 1, "team": 1, "unroll_k": 1, "staged": 0, "ahead": 0, "depth": 1, "bulk": 0}
+MEMBERS |= {"group": 0, "padded": 0, "blocks": H200["sms"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "fields", "config"),
+    [
+        ("h:16x16x16@72/all", {"alpha": "any"}, {"lanes": 4, "warps": 4, "members": 32, "stages": 2}),
+        # Rows that begin anywhere, few rows, and k that end within 8.
+        ("b:5x4x3@67/all", {"align": 2}, {"lanes": 4, "warps": 2, "members": 16, "stages": 3}),
+        ("h:7x13x10@70/all", {"align": 2}, {"lanes": 8, "warps": 1, "members": 32, "stages": 2}),
+        # Two strips, of C and of its transpose, which lies apart, with and without gaps.
+        (
+            "h:3x17x9@41/all",
+            {"align": 2, "stride_c": 51},
+            {"lanes": 2, "warps": 2, "members": 16, "stages": 2},
+        ),
+        ("b:18x5x18@40/all", {"stride_c": 93}, {"lanes": 8, "warps": 2, "members": 16, "stages": 2}),
+    ],
+)
+def test_tensor_cores_multiply_neighbours(text: str, fields: dict[str, Any], config: dict[str, int]) -> None:
+    """Blocks that walk over groups, the last of which is not full."""
+    p = Problem.parse(text, **fields)[0]
+    p = p.with_(m=p.m, stride_c=fields.get("stride_c", 1))
+    chosen = Config(MEMBERS | config)
+    assert STENCILS["interleaved"].space(p, H200).only((*HARDWARE, "hard")).member(chosen) is None
+    for schedule in SCHEDULES[1:3]:
+        assert list(wrongs("interleaved", p, chosen, H200, schedules=[schedule])) == []
+
+
+def test_tensor_cores_multiply_packs() -> None:
+    p = Problem.parse("h:4x9x3@72/8")[0]
+    chosen = Config(MEMBERS | {"lanes": 4, "warps": 2, "members": 16, "stages": 2})
+    assert STENCILS["interleaved"].space(p, H200).only((*HARDWARE, "hard")).member(chosen) is None
+    for schedule in SCHEDULES[:2]:
+        assert list(packs_wrongs(p, chosen, H200, schedule=schedule)) == []
 
 
 @pytest.mark.parametrize(
@@ -58,7 +96,16 @@ def test_interleaved_multiplies(text: str, fields: dict[str, Any], config: dict[
 def test_interleaved_packs_come_and_go_whole(text: str, changes: dict[str, int]) -> None:
     """Two blocks through groups of two packs, the last of which is not full."""
     p = Problem.parse(text)[0]
-    fixed = {"warps": 1, "team": 1, "stages": 2, "depth": 1, "staged": 0, "group": 2, "blocks": H200["sms"]}
+    fixed = {
+        "warps": 1,
+        "team": 1,
+        "stages": 2,
+        "depth": 1,
+        "staged": 0,
+        "group": 2,
+        "blocks": H200["sms"],
+        "members": 0,
+    }
     config = STENCILS["interleaved"].default(p, H200).with_(**fixed, **changes)
     assert STENCILS["interleaved"].space(p, H200).only((*HARDWARE, "hard")).member(config) is None
     for schedule in SCHEDULES[:2]:

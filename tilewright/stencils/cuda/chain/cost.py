@@ -18,6 +18,7 @@ from tilewright.stencils.cuda.chain.banks import wavefronts
 from tilewright.stencils.cuda.chain.needs import (
     busy,
     is_turned,
+    placed,
     reads_once,
     registers,
     registers_of,
@@ -46,8 +47,8 @@ def best(space: Space, p: ChainProblem, device: Device) -> Config:
         if found is not None:
             return found
     # No ring that keeps memory and schedulers busy: a small one.
-    plain = {"path": "async", "mma": 0, "rows": 1, "columns": 1, "warps": 4, "group": 1, "stages": 2}
-    return Config(plain | {"blocks": device["sms"]})
+    tile = {"path": "async", "mma": 0, "rows": 1, "columns": 1}
+    return Config(tile | {"warps": 4, "group": 1, "stages": 2, "in_place": 0, "blocks": device["sms"]})
 
 
 def _rows_of_fragments(p: ChainProblem) -> tuple[int, ...]:
@@ -60,23 +61,24 @@ def _rows_of_fragments(p: ChainProblem) -> tuple[int, ...]:
 def _candidates(p: ChainProblem, device: Device, path: str, mma: int, x: Mapping[str, Any]) -> Columns:
     """Every tile with every ring, in as many blocks as an SM holds."""
     sides_of_tile = _sides(p, x) if not mma else np.ones((2, 1), int)
-    mesh = np.meshgrid(*sides_of_tile, _WARPS, np.array(groups(p)), _STAGES, indexing="ij")
+    places = np.array((0, 1) if placed(p) else (0,))
+    mesh = np.meshgrid(*sides_of_tile, _WARPS, np.array(groups(p)), _STAGES, places, indexing="ij")
     most = x["sums_halves" if p.dtype.real_bits == 16 else "sums"]
     few = mesh[0] * mesh[1] * words_of_sum(p) <= most
-    rows, columns, warps, group, stages = (axis[few] for axis in mesh)
+    rows, columns, warps, group, stages, in_place = (axis[few] for axis in mesh)
     # The compiler takes more registers than the loop needs, for reads ahead.
     beside = x[
         "registers_beside" if not mma else "registers_mma" if path == "bulk" else "registers_mma_async"
     ]
     needed = (x["registers"] * registers(p, mma, rows, columns)).astype(int) + beside
-    shared = shared_bytes(p, path, mma, group, stages)
+    shared = shared_bytes(p, path, mma, group, stages, in_place)
     held = np.minimum(resident(shared, needed, warps, device), x["blocks"])
     blocks = np.zeros(len(rows), int)
     for per_sm in PER_SM:
         fits = (per_sm <= held) & (registers_of(device, warps, per_sm) >= needed)
         blocks[fits] = per_sm * device["sms"]
-    names = ("rows", "columns", "warps", "group", "stages", "blocks")
-    found = dict(zip(names, (rows, columns, warps, group, stages, blocks), strict=True))
+    names = ("rows", "columns", "warps", "group", "stages", "in_place", "blocks")
+    found = dict(zip(names, (rows, columns, warps, group, stages, in_place, blocks), strict=True))
     return found | {"mma": np.full(len(rows), mma)}
 
 

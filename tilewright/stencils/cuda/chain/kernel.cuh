@@ -147,6 +147,9 @@ struct Chain {
 #ifndef STAGES
 #define STAGES 2  // groups in shared memory, all but one of them on their way
 #endif
+#ifndef IN_PLACE
+#define IN_PLACE 0  // 1: results take the place of what is added, in shared memory
+#endif
 #ifndef BLOCKS
 #define BLOCKS 1  // minimum resident blocks: blocks per multiprocessor that registers must allow
 #endif
@@ -164,6 +167,7 @@ static_assert(PATH != 2 || whole_groups(), "bulk-whole: a group is a multiple of
 static_assert(MMA == 0 || TYPE_BITS == 64 || (TYPE_BITS == 16 && !COMPLEX),
               "mma-type: tensor cores multiply float64 and real numbers of 16 bits");
 static_assert(MMA == 0 || MMA == 16 || MMA == (TYPE_BITS == 64 ? 8 : 32), "mma-rows: strips of 8 or 16 rows, of 16 bits 16 or 32");
+static_assert(!IN_PLACE || placed(), "in-place: a Q of its own for every C, and as C lies");
 static_assert(STAGES >= 2, "ring: one stage is multiplied while others are filled");
 
 // ---- the kernel ---------------------------------------------------------------------------------

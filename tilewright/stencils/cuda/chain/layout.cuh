@@ -45,6 +45,11 @@ CONSTANT bool whole_groups() {
     return all;
 }
 
+// Whether an element of C may take the place of the one that is added to it: no other thread reads that.
+CONSTANT bool placed() {
+    return IN_ADD >= 0 && !TRANS_ADD && !once_in(IN_ADD) && IN_ADD != IN_1 && IN_ADD != IN_2 && (FACTORS == 2 || IN_ADD != IN_3);
+}
+
 // Shared memory: barriers, operands of the whole batch, the ring, products in between, and results on their way out.
 CONSTANT int bytes_in(int x) { return padded((once_in(x) ? 1 : GROUP) * matrix_in(x) * SIZE); }
 // Bytes of the operands before number x that are (or are not) shared by the whole batch.
@@ -59,4 +64,5 @@ constexpr int AT_BETWEEN = AT_RING + STAGES * STAGE;
 // The product in between: (X1 X2) is SIZE_M x SIZE_L, (X2 X3) is SIZE_K x SIZE_N.
 constexpr int ROWS_T = FIRST ? SIZE_K : SIZE_M, COLUMNS_T = FIRST ? SIZE_N : SIZE_L, MATRIX_T = ROWS_T * COLUMNS_T;
 constexpr int BYTES_T = FACTORS == 3 && !MMA ? padded(GROUP * MATRIX_T * (int)sizeof(Element)) : 0;
+// With IN_PLACE results lie in the stage that they are made of.
 constexpr int AT_OUT = AT_BETWEEN + BYTES_T, MATRIX_OUT = SIZE_M * SIZE_N, BYTES_OUT = padded(GROUP * MATRIX_OUT * SIZE);

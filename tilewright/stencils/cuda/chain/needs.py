@@ -62,15 +62,23 @@ def stage_bytes(p: ChainProblem, group: Any) -> Any:
     return sum(_rounded(group * x.size * p.dtype.itemsize) for x in p.operands if x.stride)
 
 
-def shared_bytes(p: ChainProblem, path: Any, mma: Any, group: Any, stages: Any) -> Any:
+def placed(p: ChainProblem) -> bool:
+    """Whether an element of C may take the place of what is added to it, which no other thread reads."""
+    if p.add is None or p.add.transposed or not p.operands[p.add.operand].stride:
+        return False
+    return all(factor.operand != p.add.operand for factor in p.factors)
+
+
+def shared_bytes(p: ChainProblem, path: Any, mma: Any, group: Any, stages: Any, in_place: Any) -> Any:
     """Shared memory of a block: barriers, what the batch shares, the ring, products in between unless they
-    stay in the registers of warps, and results on their way out."""
+    stay in the registers of warps, and results on their way out unless they take the place of what is
+    added."""
     size, bulk = p.dtype.itemsize, 1 * (path == "bulk")
     once = sum(_rounded(x.size * size) for x in p.operands if not x.stride)
     m, n, _ = p.products[0]
     # Sums of 16-bit types are twice as wide as what is stored.
     between = _rounded(group * m * n * max(size, 4 * words_of_sum(p))) * (len(p.factors) == 3) * (mma == 0)
-    out = _rounded(group * p.out.size * size) * (1 + bulk)
+    out = _rounded(group * p.out.size * size) * (1 + bulk) * (in_place == 0)
     return _rounded(8 * stages) * bulk + once + stages * stage_bytes(p, group) + between + out
 
 

@@ -4,7 +4,7 @@
 #include "chain/copy.cuh"
 
 INLINE void multiply_batch(const Chain &g) {
-    unsigned char *const ring = shared_memory + AT_RING, *const out = shared_memory + AT_OUT;
+    unsigned char *const ring = shared_memory + AT_RING;
     const int groups = ceiling(g.batch, GROUP), blocks = gridDim.x;
     auto fetch_group = [&](long long group, int to) {
         if (group < groups) {
@@ -23,6 +23,7 @@ INLINE void multiply_batch(const Chain &g) {
         fetch_group(group + (long long)(STAGES - 1) * blocks, now ? now - 1 : STAGES - 1);
         const long long at = group * GROUP;
         const int count = (int)min((long long)GROUP, g.batch - at);
+        unsigned char *const out = IN_PLACE ? ring + now * STAGE + before(IN_ADD, false) : shared_memory + AT_OUT;
         multiply_group(ring + now * STAGE, (Stored *)out, count);
         block_sync();
         write(g, out, at, count);

@@ -19,6 +19,7 @@ from tilewright.stencils.cuda.chain.needs import (
     busy,
     is_stream,
     items,
+    placed,
     registers,
     shared_bytes,
     stage_bytes,
@@ -58,6 +59,7 @@ def params(p: ChainProblem, device: Device) -> list[Param]:
         Param("warps", (1, 2, 3, 4, 5, 6, 8)),
         Param("group", groups(p)),
         Param("stages", (2, 3, 4, 6)),
+        Param("in_place", (0, 1)),
         Param("blocks", tuple(count * device["sms"] for count in PER_SM)),
     ]
 
@@ -149,6 +151,13 @@ def _of_the_group(p: ChainProblem, device: Device) -> Iterator[Rule]:
             <= 8 + 8 * (mma > 0)
         ),
     )
+    here = placed(p)
+    yield Rule(
+        "in-place",
+        "hard",
+        "a Q of its own for every C, and as C lies",
+        lambda in_place: (in_place == 0) | here,
+    )
     yield Rule(
         "ring",
         "hard",
@@ -160,8 +169,8 @@ def _of_the_group(p: ChainProblem, device: Device) -> Iterator[Rule]:
 def _of_the_sm(p: ChainProblem, device: Device) -> Iterator[Rule]:
     """What an SM holds, and what keeps its memory and its schedulers busy."""
 
-    def shared(path: Any, mma: Any, group: Any, stages: Any) -> Any:
-        return shared_bytes(p, path, mma, group, stages)
+    def shared(path: Any, mma: Any, group: Any, stages: Any, in_place: Any) -> Any:
+        return shared_bytes(p, path, mma, group, stages, in_place)
 
     yield limits.shared_per_block(device, shared)
     yield from limits.resident_rules(

@@ -9,6 +9,7 @@ memory, and for an operand that stands in the chain twice, which is copied once:
     group    matrices of each operand that are copied together
     stages   groups in shared memory: all but the one that is multiplied are on their way
     warps    of a block, which shares a ring
+    in_place results take the place of what is added, in shared memory
     blocks   of the whole grid, in multiples of the SMs: they stay and walk over the batch
     mma      rows of C that a warp computes on tensor cores, its product in between in registers; 0: none
     rows, columns   of the part of a product that a thread computes otherwise
@@ -57,7 +58,7 @@ class ChainStencil(CudaStencil):
             return "all results would be written to one C"
         if reason := misaligned(p):
             return reason
-        if int(shared_bytes(p, "async", 0, 1, 2)) > device["shared_per_block_optin"]:
+        if int(shared_bytes(p, "async", 0, 1, 2, 0)) > device["shared_per_block_optin"]:
             return f"two stages of {p.spelling} do not fit in shared memory"
         return None
 
@@ -132,7 +133,7 @@ class ChainStencil(CudaStencil):
         return Launch(
             grid=(min(c["blocks"], -(-p.batch // c["group"])), 1, 1),
             block=(32 * c["warps"], 1, 1),
-            shared=int(shared_bytes(p, c["path"], c["mma"], c["group"], c["stages"])),
+            shared=int(shared_bytes(p, c["path"], c["mma"], c["group"], c["stages"], c["in_place"])),
         )
 
 

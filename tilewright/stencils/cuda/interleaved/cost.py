@@ -17,8 +17,10 @@ from tilewright.space import Space
 from tilewright.stencils.cuda.common import IN_FLIGHT, WIDEST, cheapest, fitted
 from tilewright.stencils.cuda.interleaved.needs import (
     copied,
+    fragments,
     held,
     layout,
+    members_bytes,
     orders,
     packs_bytes,
     stage_bytes,
@@ -28,14 +30,15 @@ from tilewright.stencils.cuda.interleaved.space import PER_SM, is_scattered
 
 Columns = dict[str, Any]
 _WARP, _LINE = 32, 128
-_PLAIN = {"unroll_k": 1, "ahead": 0, "stages": 0, "depth": 1, "bulk": 0, "group": 0, "padded": 0, "blocks": 0}
+_PLAIN = {"unroll_k": 1, "ahead": 0, "stages": 0, "depth": 1, "bulk": 0, "group": 0, "padded": 0,
+          "members": 0, "blocks": 0}  # fmt: skip
 """Parameters that a way to bring A and B has no use for."""
 
 
 def best(space: Space, p: Problem, device: Device) -> Config:
     """The cheapest point by what is read and computed, and by what is on its way."""
     x = fitted("interleaved", device)
-    ways = [way(space, p, device) for way in (_direct, _ring, _bulk, _packs)]
+    ways = [way(space, p, device) for way in (_direct, _ring, _bulk, _packs, _members)]
     both = {name: np.concatenate([way[name] for way in ways]) for name in ways[0]}
     found = cheapest(space, both, clocks(p, device, both, x))
     if found is None:
@@ -101,6 +104,15 @@ def _packs(space: Space, p: Problem, device: Device) -> Columns:
     return _resident(p, device, _grid(space, p, axes, teams="one"))
 
 
+def _members(space: Space, p: Problem, device: Device) -> Columns:
+    """Tensor cores; of what they do not multiply a point that the rules remove."""
+    if p.dtype.real_bits != 16 or p.dtype.is_complex or p.beta != "0":
+        return _grid(space, p, {"lanes": (1,), "rows": (1,), "columns": (1,), "members": ()}, teams="one")
+    axes = {"lanes": (2, 4, 8), "rows": (1,), "columns": (1,), "staged": (0,), "stages": (2, 3, 4, 6)}
+    members = next(param.values for param in space.params if param.name == "members")[1:]
+    return _resident(p, device, _grid(space, p, {**axes, "members": members}, teams="one"))
+
+
 # ---- what it costs
 
 
@@ -110,6 +122,7 @@ def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -
     way."""
     lanes, rows, cols, team, warps = (columns[name] for name in ("lanes", "rows", "columns", "team", "warps"))
     stages, depth, bulk, group = (columns[name] for name in ("stages", "depth", "bulk", "group"))
+    members = columns["members"]
     size, scattered = p.dtype.itemsize, is_scattered(p)
     once = p.m * p.k + p.k * p.n
     parts = tiles(p, rows, cols)
@@ -119,28 +132,32 @@ def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -
     blocks = held(p, columns, device)
     blocks = np.where(columns["blocks"] > 0, columns["blocks"] // device["sms"], blocks)
     running = np.maximum(blocks * team * warps, 1)
-    ringed = (stages > 0) & (bulk == 0) & (group == 0)
+    ringed = (stages > 0) & (bulk == 0) & (group == 0) & (members == 0)
     # A ring is filled anew for every turn.
     copies = np.where(ringed, turns * once * size / copied(p, lanes), 0)
     each = (4 if p.dtype.is_complex else 1) * (2 if p.dtype.real_bits == 64 else 1)
     converted = asked if p.dtype.real_bits == 16 else 0
-    issue = (
+    by_lanes = (
         summed * each
         + x["convert"] * converted
         + x["load"] * asked / lanes
         + x["copy"] * copies
         + x["store"] * p.m * p.n * (x["apart"] if scattered else 1 / lanes)
-    ) / (4 * _WARP)
+    )
+    issue = np.where(members > 0, _of_members(p, lanes, members, x), by_lanes) / (4 * _WARP)
     # Threads that each have a pack ask for as many lines at once; those of a group lie in shared memory.
     pack = layout(p).pack
     spread = np.where((group == 0) & (pack > 0), np.maximum(1, _WARP * lanes * size / max(pack * size, 1)), 1)
     wide = np.maximum(_WARP * lanes * size, _LINE * spread)
-    near = asked / (_WARP * lanes) * wide / _LINE
+    near = np.where(members > 0, 0.0, asked / (_WARP * lanes) * wide / _LINE)
     far = np.where(stages > 0, x["near_ring"], x["near"]) * near
     flying = np.where(
         stages > 0,
-        blocks * np.where(group > 0, stages * packs_bytes(p, group, columns["padded"]),
-                          (stages - 1 + bulk) * stage_bytes(p, lanes, warps, depth)),
+        blocks * np.select(
+            [group > 0, members > 0],
+            [stages * packs_bytes(p, group, columns["padded"]), (stages - 1) * members_bytes(p, members)],
+            (stages - 1 + bulk) * stage_bytes(p, lanes, warps, depth),
+        ),
         running * _WARP * lanes * size * np.minimum(columns["unroll_k"], p.k) * (rows + cols),
     )  # fmt: skip
     starved = np.minimum(1.0, np.maximum(flying, 1) / (x["flying"] * IN_FLIGHT)) ** x["flying_power"]
@@ -149,21 +166,40 @@ def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -
     if p.align < WIDEST // 2:
         # Rows of a block begin and end within sectors, which neighbouring blocks ask for as well. (Rows of
         # multiples of 8 bytes were no faster in wider blocks.)
-        moved = moved * (1 + x["edge"] / (_WARP * warps * lanes * size))
+        row = np.where(members > 0, members, _WARP * warps * lanes)
+        moved = moved * (1 + x["edge"] / (row * size))
     memory = moved / x["bytes"] / starved
     power = x["power"]
     busy = (x["issue"] * issue) ** power + far**power + memory**power
-    stepped = ((stages > 0) & (group == 0)) * -(-p.k // depth)
+    stepped = ((stages > 0) & (group == 0) & (members == 0)) * -(-p.k // depth)
     waiting = 1 + (x["few"] + x["step"] * stepped) / running
     # Steps that are left over at the end of k come one by one.
     unroll = columns["unroll_k"]
     left = (stages == 0) & (unroll < p.k) & (p.k % unroll > 0)
     waiting = waiting * np.where(left, x["left"], 1.0)
     # What each way was measured to take for what it should.
-    way = np.where(bulk > 0, x["bulk"], np.where(ringed, x["ring"], 1.0))
+    way = np.select([bulk > 0, ringed, members > 0], [x["bulk"], x["ring"], x["members"]], 1.0)
     if pack:
-        way = way * np.where(group > 0, x["packs"], np.where(ringed, x["packs_ring"], x["packs_direct"]))
+        way = way * np.where(
+            members > 0,
+            1.0,
+            np.where(group > 0, x["packs"], np.where(ringed, x["packs_ring"], x["packs_direct"])),
+        )
     return np.where(blocks > 0, busy ** (1 / power) * waiting * way, np.inf)
+
+
+def _of_members(p: Problem, lanes: Any, members: Any, x: Mapping[str, Any]) -> Any:
+    """Instructions of threads for a matrix on tensor cores: copies, what becomes fragments, products, and the
+    way of C."""
+    high, tall, across, eights = fragments(p)
+    straight = p.align >= WIDEST
+    reads = 2 if straight else 6 + lanes
+    of_strip = eights * (tall + across) * (2 * reads + lanes) + -(-eights // 2) * across * lanes
+    put = 2 * tall * across * (4 + 1.5 * lanes)
+    once, area, size = p.m * p.k + p.k * p.n, p.m * p.n, p.dtype.itemsize
+    vectors = once * (size / WIDEST) * (1 if straight else 1 + WIDEST / (np.maximum(members, 1) * size))
+    leaving = area * (size / WIDEST if straight or p.stride_c != 1 else 1)
+    return _WARP * high * (of_strip + put) / lanes + x["copy_member"] * (vectors + leaving)
 
 
 def cost(p: Problem, device: Device, columns: Columns) -> Any:

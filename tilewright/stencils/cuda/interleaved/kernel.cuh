@@ -9,7 +9,7 @@
 // ROWS x COLUMNS sums for each of them in registers, and sizes are constants of the compiler, so that loops unroll. Where
 // all of C does not fit there, TEAM threads share the matrices, each with another part of C. What several of them read
 // comes from the first-level cache (direct.cuh), or through a ring in shared memory (STAGES; ring.cuh, ring_bulk.cuh). Packs of
-// few matrices come and go whole (packs.cuh, GROUP). What becomes of the sums of the others is in result.cuh.
+// few matrices come and go whole (packs.cuh, GROUP). Numbers of 16 bits are multiplied on tensor cores, too (members.cuh, MEMBERS). What becomes of the sums of the others is in result.cuh.
 //
 // Rows and columns lie at any distance, so a transpose costs nothing. An operand that all matrices share (SHARED_A,
 // SHARED_B) is read by all threads at one address. A C whose matrices lie apart (SCATTERED) is written through shared
@@ -40,7 +40,7 @@
 #define SCATTERED 0  // whether the matrices of C are not interleaved
 #endif
 #ifndef PACK_SIZE
-#define PACK_SIZE 0  // matrices of a pack, if GROUP
+#define PACK_SIZE 0  // matrices of a pack, if GROUP or MEMBERS
 #endif
 #ifndef BY_COLUMNS_A
 #define BY_COLUMNS_A 0  // whether the elements of a pack of A lie column by column, if GROUP; else row by row
@@ -89,6 +89,9 @@
 #ifndef PADDED
 #define PADDED 0  // 1: the packs of a group begin in different banks of shared memory
 #endif
+#ifndef MEMBERS
+#define MEMBERS 0  // matrices of a group that tensor cores multiply (sm_80), of 16-bit types; 0: by multiply-add units
+#endif
 #ifndef BULK
 #define BULK 0  // 1: the rows of the ring come by bulk copies (sm_90)
 #endif
@@ -102,7 +105,9 @@
 
 constexpr int SLOTS = 32 * WARPS;             // threads side by side
 constexpr int THREADS = SLOTS * TEAM;         // of a block
+#if !MEMBERS
 constexpr int MATRICES = SLOTS * LANES;       // of a block
+#endif
 constexpr int TILES_N = (SIZE_N + COLUMNS - 1) / COLUMNS;
 constexpr int TILES = (SIZE_M + ROWS - 1) / ROWS * TILES_N;
 #if STAGED
@@ -110,7 +115,7 @@ constexpr int AREA = SIZE_M * SIZE_N;
 constexpr int PAD = 1 - LANES * AREA % 2;     // after the staged C of a thread, so that threads begin in different banks
 #endif
 
-static_assert(ALIGN % (LANES * SIZE) == 0, "lanes-aligned: a vector begins at a multiple of its bytes");
+static_assert(MEMBERS || ALIGN % (LANES * SIZE) == 0, "lanes-aligned: a vector begins at a multiple of its bytes");
 static_assert(TEAM <= TILES, "team-tiles: every thread has a part of C");
 static_assert(THREADS <= 1024, "threads: a block has at most 1024 threads");
 static_assert(!STAGED || SCATTERED, "staged: only a scattered C leaves through shared memory");
@@ -132,7 +137,7 @@ extern __shared__ __align__(16) unsigned char shared_memory[];
 __host__ __device__ constexpr int line(int bytes) { return (bytes + 127) / 128 * 128; }
 constexpr int AT_RING = line(8 * STAGES);  // after the barriers of bulk copies
 #endif
-#if STAGES && !GROUP
+#if STAGES && !GROUP && !MEMBERS
 // Elements of a stage: a row of matrices for each element that A and B have along DEPTH steps.
 constexpr int STAGE = ((SHARED_A ? 0 : SIZE_M) + (SHARED_B ? 0 : SIZE_N)) * DEPTH * MATRICES;
 #endif
@@ -202,7 +207,9 @@ INLINE void add_products(Element (&sum)[ROWS][COLUMNS][COUNT], const Element (&l
 }
 
 #include "interleaved/result.cuh"
-#if GROUP
+#if MEMBERS
+#include "interleaved/members.cuh"
+#elif GROUP
 #include "interleaved/packs.cuh"
 #elif BULK
 #include "interleaved/ring_bulk.cuh"
@@ -220,7 +227,9 @@ INLINE void add_products(Element (&sum)[ROWS][COLUMNS][COUNT], const Element (&l
 
 extern "C" __global__ void BOUNDS interleaved(const __grid_constant__ Interleaved g) {
     const Scalars scalars = {scalar(g.alpha), scalar(g.beta)};
-#if GROUP
+#if MEMBERS
+    multiply_groups(g, scalars);
+#elif GROUP
     multiply_packs(g, scalars);
 #elif BULK
     multiply_rows(g, scalars);

@@ -6,7 +6,7 @@ Functions on configs work on numbers and on NumPy arrays.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -52,6 +52,13 @@ def registers(p: Problem, lanes: Any, rows: Any, columns: Any, unroll: Any) -> A
     return held + 2 * (rows + columns) + BESIDE
 
 
+def members_registers(p: Problem, lanes: Any) -> Any:
+    """32-bit registers of a thread that feeds tensor cores with so many neighbours: sums, fragments of both
+    operands, of which the compiler keeps a part, and some more."""
+    found = fragments(p)
+    return lanes * (4 * found.across + min(found.eights, 2) * (found.tall + 1) + 1) * 5 // 8 + 44
+
+
 def matrices(lanes: Any, warps: Any) -> Any:
     """Matrices of a block."""
     return 32 * warps * lanes
@@ -67,9 +74,11 @@ def shared_bytes(
     bulk: Any,
     group: Any,
     padded: Any,
+    members: Any,
 ) -> Any:
     """Shared memory of a block: the ring, and a scattered C on its way out; or a ring of whole packs, and two
-    groups of C."""
+    groups of C; or a ring of groups for tensor cores, and one group of C."""
+    of_members = stages * members_bytes(p, members) + members_out_bytes(p, members)
     of_packs = (
         _line(8 * stages)
         + stages * packs_bytes(p, group, padded)
@@ -80,7 +89,40 @@ def shared_bytes(
         + stages * stage_bytes(p, lanes, warps, depth)
         + staged * 32 * warps * (lanes * p.m * p.n | 1) * p.dtype.itemsize
     )
-    return np.where(group > 0, of_packs, of_rows)
+    return np.where(members > 0, of_members, np.where(group > 0, of_packs, of_rows))
+
+
+def members_bytes(p: Problem, members: Any) -> Any:
+    """Shared memory of a stage of a group of so many matrices: of each element an odd number of vectors, one
+    more where they begin anywhere."""
+    vectors = members * p.dtype.itemsize // WIDEST + (p.align < WIDEST)
+    return (p.m * p.k + p.k * p.n) * WIDEST * (vectors | 1)
+
+
+def members_out_bytes(p: Problem, members: Any) -> Any:
+    """Shared memory of the C of such a group, as it lies in device memory."""
+    area, size = p.m * p.n, p.dtype.itemsize
+    return area * (members * size if p.stride_c != 1 else WIDEST * (members * size // WIDEST | 1))
+
+
+class Fragments(NamedTuple):
+    """Of tensor cores: strips of 16 rows of a C (or of its transpose, where that fills more of them), parts
+    of 8 rows of a strip, and parts of 8 columns and of 8 k."""
+
+    strips: int
+    tall: int
+    across: int
+    eights: int
+
+
+def fragments(p: Problem) -> Fragments:
+    """What a C is cut into on tensor cores."""
+    high, across = (p.n, p.m) if _filled(p.n, p.m) < _filled(p.m, p.n) else (p.m, p.n)
+    return Fragments(-(-high // 16), 1 + (high > 8), -(-across // 8), -(-p.k // 8))
+
+
+def _filled(rows: int, columns: int) -> int:
+    return -(-rows // 16) * 16 * -(-columns // 8) * 8
 
 
 def _line(count: Any) -> Any:
@@ -122,7 +164,7 @@ def orders(p: Problem) -> tuple[int, int, int] | None:
     return found[0], found[1], found[2]
 
 
-BLOCK = ("lanes", "warps", "staged", "stages", "depth", "bulk", "group", "padded")
+BLOCK = ("lanes", "warps", "staged", "stages", "depth", "bulk", "group", "padded", "members")
 """The parameters that shared memory follows from."""
 
 
@@ -130,5 +172,6 @@ def held(p: Problem, config: Mapping[str, Any], device: Device) -> Any:
     """Blocks of an SM, by what each needs."""
     of_tile = (config[name] for name in ("lanes", "rows", "columns", "unroll_k"))
     of_block = (config[name] for name in BLOCK)
-    shared = shared_bytes(p, *of_block)
-    return resident(shared, registers(p, *of_tile), config["team"] * config["warps"], device)
+    shared, members = shared_bytes(p, *of_block), config["members"]
+    needed = np.where(members > 0, members_registers(p, config["lanes"]), registers(p, *of_tile))
+    return resident(shared, needed, config["team"] * config["warps"], device)

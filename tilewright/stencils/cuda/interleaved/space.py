@@ -11,11 +11,13 @@ import numpy as np
 
 from tilewright.model import Device, Problem
 from tilewright.space import Param, Rule
-from tilewright.stencils.cuda.common import WIDEST
+from tilewright.stencils.cuda.common import WIDEST, modern
 from tilewright.stencils.cuda.interleaved.needs import (
     copied,
+    fragments,
     layout,
     matrices,
+    members_registers,
     orders,
     registers,
     shared_bytes,
@@ -54,6 +56,7 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("bulk", (0, 1)),
         Param("group", (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)),
         Param("padded", (0, 1)),
+        Param("members", (0, 16, 32, 64, 128)),
         Param("blocks", (0, *(count * device["sms"] for count in PER_SM))),
     ]
 
@@ -65,7 +68,7 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "lanes-aligned",
         "hard",
         "a vector begins at a multiple of its bytes",
-        lambda lanes: (lanes * size <= WIDEST) & (p.align % (lanes * size) == 0),
+        lambda lanes, members: (lanes * size <= WIDEST) & ((members > 0) | (p.align % (lanes * size) == 0)),
     )
     yield Rule(
         "lanes-pack",
@@ -89,8 +92,8 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "registers",
         "tabled",
         "the sums of a thread stay in its registers, and all threads of a block find theirs",
-        lambda lanes, rows, columns, team, warps, unroll_k: (
-            registers(p, lanes, rows, columns, unroll_k)
+        lambda lanes, rows, columns, team, warps, unroll_k, members: (
+            np.where(members > 0, members_registers(p, lanes), registers(p, lanes, rows, columns, unroll_k))
             <= np.minimum(MOST_REGISTERS, device["registers_per_sm"] // (32 * team * warps))
         ),
     )
@@ -98,8 +101,8 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "shared",
         "tabled",
         "the ring and a C on its way out fit in shared memory",
-        lambda lanes, warps, staged, stages, depth, bulk, group, padded: (
-            shared_bytes(p, lanes, warps, staged, stages, depth, bulk, group, padded)
+        lambda lanes, warps, staged, stages, depth, bulk, group, padded, members: (
+            shared_bytes(p, lanes, warps, staged, stages, depth, bulk, group, padded, members)
             <= device["shared_per_block_optin"]
         ),
     )
@@ -113,7 +116,9 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "ring-aligned",
         "hard",
         "copies are of 4 bytes at least",
-        lambda lanes, stages, group: (stages == 0) | (group > 0) | (copied(p, lanes) >= 4),
+        lambda lanes, stages, group, members: (
+            (stages == 0) | (group > 0) | (members > 0) | (copied(p, lanes) >= 4)
+        ),
     )
     yield Rule(
         "ring-alone",
@@ -133,8 +138,12 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "ring-long",
         "soft",
         "stages beyond the end of k stay empty",
-        lambda stages, depth, group, bulk: (
-            (stages == 0) | (group > 0) | ((stages - 1) * depth <= p.k) | ((bulk > 0) & (depth < 2 * p.k))
+        lambda stages, depth, group, bulk, members: (
+            (stages == 0)
+            | (group > 0)
+            | (members > 0)
+            | ((stages - 1) * depth <= p.k)
+            | ((bulk > 0) & (depth < 2 * p.k))
         ),
     )
     yield Rule(
@@ -150,6 +159,7 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         lambda team, warps: (team == 1) | (team * warps <= 16),
     )
     yield from _of_groups(p, device)
+    yield from _of_members(p, device)
 
 
 def _of_groups(p: Problem, device: Device) -> Iterator[Rule]:
@@ -198,8 +208,8 @@ def _of_groups(p: Problem, device: Device) -> Iterator[Rule]:
         "group-ring",
         "hard",
         "groups have a ring of their own, and blocks that walk over them",
-        lambda team, stages, depth, bulk, group, padded, blocks: (
-            ((group == 0) & (padded == 0) & ((blocks > 0) == (bulk > 0)))
+        lambda team, stages, depth, bulk, group, padded, members, blocks: (
+            ((group == 0) & (padded == 0) & ((blocks > 0) == ((bulk > 0) | (members > 0))))
             | ((group > 0) & (blocks > 0) & (stages > 0) & (team == 1) & (depth == 1) & (bulk == 0))
         ),
     )
@@ -210,4 +220,68 @@ def _of_groups(p: Problem, device: Device) -> Iterator[Rule]:
         lambda lanes, rows, columns, warps, group: (
             (group == 0) | (2 * group * (pack // lanes) * tiles(p, rows, columns) >= matrices(1, warps))
         ),
+    )
+
+
+def _of_members(p: Problem, device: Device) -> Iterator[Rule]:
+    """Where tensor cores may multiply groups of neighbouring matrices."""
+    halves = p.dtype.real_bits == 16 and not p.dtype.is_complex
+    pack, size = layout(p).pack, p.dtype.itemsize
+    yield Rule(
+        "members-device",
+        "tabled",
+        "the device has asynchronous copies and tensor cores for both types of 16 bits (8.0 and above)",
+        lambda members: (members == 0) | modern(device),
+    )
+    yield Rule(
+        "members-type",
+        "hard",
+        "tensor cores multiply real numbers of 16 bits",
+        lambda members: (members == 0) | halves,
+    )
+    yield Rule(
+        "members-both",
+        "hard",
+        "every matrix has its own A and B",
+        lambda members: (members == 0) | (min(p.stride_a, p.stride_b) > 0),
+    )
+    yield Rule(
+        "members-new",
+        "hard",
+        "a C that is read does not come through the ring",
+        lambda members: (members == 0) | (p.beta == "0"),
+    )
+    yield Rule(
+        "members-packs",
+        "hard",
+        "packs are of whole vectors",
+        lambda members: (members == 0) | (pack == 0) | ((pack * size % WIDEST == 0) & (p.align == WIDEST)),
+    )
+    yield Rule(
+        "members-lanes",
+        "hard",
+        "a warp multiplies pairs of neighbours",
+        lambda lanes, members: (members == 0) | (lanes >= 2),
+    )
+    yield Rule(
+        "members-ring",
+        "hard",
+        "one stage is multiplied while others are filled",
+        lambda stages, members: (members == 0) | (stages >= 2),
+    )
+    yield Rule(
+        "members-alone",
+        "hard",
+        "with tensor cores threads have no parts of C, and nothing comes in another way",
+        lambda rows, columns, team, unroll_k, staged, ahead, depth, bulk, group, members: (
+            (members == 0)
+            | ((rows == 1) & (columns == 1) & (team == 1) & (unroll_k == 1) & (staged == 0) & (ahead == 0)
+               & (depth == 1) & (bulk == 0) & (group == 0))
+        ),
+    )  # fmt: skip
+    yield Rule(
+        "members-busy",
+        "soft",
+        "every warp has something to multiply",
+        lambda lanes, warps, members: (members == 0) | (members // lanes * fragments(p).strips >= warps),
     )

@@ -15,6 +15,7 @@ kernels" (SC 2017), with the threads of a warp for the lanes of a vector. Memory
     bulk     the rows of the ring come by bulk copies, to blocks that stay
     group    packs of a stage of a ring that whole packs come through, by bulk copies
     padded   these packs begin in different banks
+    members  matrices of a group that tensor cores multiply, of 16-bit types
     blocks   of the whole grid, in multiples of the SMs, that stay and walk over groups
 
 Sizes are in elements, shared memory in bytes.
@@ -94,7 +95,7 @@ class InterleavedStencil(CudaStencil):
             "SHARED_A": int(p.stride_a == 0),
             "SHARED_B": int(p.stride_b == 0),
             "SCATTERED": int(is_scattered(p)),
-            "PACK_SIZE": layout(p).pack if config["group"] else 0,
+            "PACK_SIZE": layout(p).pack if config["group"] or config["members"] else 0,
         }
         for name, by_columns in zip("ABC", (config["group"] and orders(p)) or (0, 0, 0), strict=True):
             defines[f"BY_COLUMNS_{name}"] = by_columns
@@ -124,7 +125,9 @@ class InterleavedStencil(CudaStencil):
     def launch(self, problem: Problem, config: Config) -> Launch:
         p, c = problem, config
         blocks = -(-p.batch // matrices(c["lanes"], c["warps"]))
-        if c["group"]:
+        if c["members"]:
+            blocks = min(c["blocks"], -(-p.batch // c["members"]))
+        elif c["group"]:
             blocks = min(c["blocks"], -(-p.batch // (layout(p).pack * c["group"])))
         elif c["bulk"]:
             blocks = min(c["blocks"], blocks)
