@@ -93,7 +93,7 @@ def _halves(device: Device) -> Iterator[Job]:
             if several == 8 and not shares(p):
                 continue
             tile = (m, n, 0) if several == 2 else (-(-m // 16) * 16, -(-n // 8) * 8, 16)
-            fixed = dict(zip(("rows", "columns", "mma"), tile, strict=True))
+            fixed: dict[str, Any] = dict(zip(("rows", "columns", "mma"), tile, strict=True))
             fixed |= {"path": "bulk", "warps": 2, "stages": 2, "blocks": device["sms"], "evict": 0}
             space = STENCILS["tiny"].space(p, device).only(("hard", "tabled", "queryable"))
             for config in space.restricted(**fixed, several=several, group=_group(p)).sample(1, 0):

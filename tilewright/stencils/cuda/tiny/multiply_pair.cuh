@@ -32,7 +32,9 @@ template <int COUNT, int FIRST> struct Halves {
         const unsigned int before = (unsigned int)(unsigned long long)to & 2;
         unsigned int *const first = (unsigned int *)((unsigned char *)to - before);
         UNROLL for (int i = 0; i <= COUNT / 2; i++) {
-            const unsigned int word = __funnelshift_l(i ? words[i ? i - 1 : 0] : 0, i < (COUNT + 1) / 2 ? words[i < (COUNT + 1) / 2 ? i : 0] : 0, 8 * before);
+            constexpr int LAST = (COUNT - 1) / 2;
+            const unsigned int left = i ? words[i ? i - 1 : 0] : 0, right = i <= LAST ? words[i <= LAST ? i : 0] : 0;
+            const unsigned int word = __funnelshift_l(left, right, 8 * before);
             const bool one = low(i, before, all), other = high(i, before, all);
             if (one && other) first[i] = word;
             if (one && !other) ((Stored *)first)[2 * i] = (Stored)word;

@@ -52,11 +52,11 @@ struct Scattered {
 // apart than those of products with other columns.
 CONSTANT int stacked_product(int column) { return column % 2 * (SEVERAL / 2) + column / 2; }
 
-// Elements k and k + 1 of a row or column, DEPTH elements apart in memory.
-template <int DEPTH, bool EVEN> INLINE unsigned int pair_at(const Stored *line, int k) {
-    const int at = min(k, (SIZE_K - 1) / 2 * 2);
-    const Stored *const from = line + at * DEPTH;
-    return inside(DEPTH == 1 && EVEN ? load<2>(from).words[0] : pair_of(from, line + min(at + 1, SIZE_K - 1) * DEPTH), k);
+// Elements k and k + NEXT of a row or column, DEPTH elements apart in memory; zero beyond the end of k.
+template <int DEPTH, bool EVEN, int NEXT> INLINE unsigned int pair_at(const Stored *line, int k) {
+    if (NEXT == 1 && DEPTH == 1 && EVEN) return inside(load<2>(line + min(k, (SIZE_K - 1) / 2 * 2)).words[0], k);
+    const unsigned int word = pair_of(line + min(k, SIZE_K - 1) * DEPTH, line + min(k + NEXT, SIZE_K - 1) * DEPTH);
+    return k + NEXT < SIZE_K ? word : k < SIZE_K ? word & 0xffff : 0;
 }
 
 // The most lines of so many registers each that divide all lines and fit in 64 registers.
@@ -78,13 +78,15 @@ template <bool ONE_A, typename Where> struct MultiplyStacked {
     static constexpr bool EVEN_FIXED = ONE_A ? EVEN_A : EVEN_B, EVEN_FREE = ONE_A ? EVEN_B : EVEN_A;
     static constexpr int NEXT_FIXED = ONE_A ? 1 : LD_C, NEXT_FREE = ONE_A ? LD_C : 1;
     static constexpr int STEPS = ceiling(SIZE_K, 16), FRAGMENTS = ceiling(FIXED, 16), REGISTERS = 2 * STEPS + 4 * FRAGMENTS;
+    // Which two k a register holds is free. Where they do not come by one word, neighbouring lanes read neighbours.
+    static constexpr int NEXT = DEPTH_FREE == 1 && EVEN_FREE ? 1 : 4;
     static constexpr bool HALF = SIZE_K % 16 != 0 && SIZE_K % 16 <= 8;  // the last product has half the k
     // Fragments of one product, and lines that are left over for fragments of all.
     static constexpr int WHOLE = ONE_A ? 0 : FREE / 8, LEFT = FREE - 8 * WHOLE;
     // Whether the last fragment of what is shared has one row more than eight: all lanes hold it then.
     static constexpr bool ALONE = FIXED % 16 == 9;
 
-    const int r = threadIdx.x % 32 / 4, q = threadIdx.x % 4;
+    const int r = threadIdx.x % 32 / 4, q = threadIdx.x % 4, lane_k = NEXT == 1 ? 2 * q : q;
     const Where &of;
     const Scalars &s;
     unsigned int x[FRAGMENTS][STEPS][4];
@@ -94,14 +96,14 @@ template <bool ONE_A, typename Where> struct MultiplyStacked {
             UNROLL for (int e = 0; e < 4; e++) {
                 const Stored *const line = of.shared + min(16 * i + r + e % 2 * 8, FIXED - 1) * LINE_FIXED;
                 x[i][step][e] = HALF && step == STEPS - 1 && e > 1
-                                    ? 0 : pair_at<DEPTH_FIXED, EVEN_FIXED>(line, 16 * step + e / 2 * 8 + 2 * q);
+                                    ? 0 : pair_at<DEPTH_FIXED, EVEN_FIXED, NEXT>(line, 16 * step + e / 2 * 8 + lane_k);
             }
     }
 
     // Reads column r of a fragment.
     INLINE void read(unsigned int (&y)[STEPS][2], const Stored *column) {
         UNROLL for (int step = 0; step < STEPS; step++) UNROLL for (int h = 0; h < 2; h++)
-            y[step][h] = h && HALF && step == STEPS - 1 ? 0 : pair_at<DEPTH_FREE, EVEN_FREE>(column, 16 * step + 8 * h + 2 * q);
+            y[step][h] = h && HALF && step == STEPS - 1 ? 0 : pair_at<DEPTH_FREE, EVEN_FREE, NEXT>(column, 16 * step + 8 * h + lane_k);
     }
 
     INLINE void multiply(float (&sum)[FRAGMENTS][4], const unsigned int (&y)[STEPS][2]) {

@@ -261,36 +261,40 @@ def _pair(p: Problem, banks: tuple[int, int, int, int] | None) -> Work:
 
 def _stacked(p: Problem) -> Work:
     """What eight products of one operand ask for on tensor cores."""
-    one_a = _one(p, by_along(p, STACKED))[0]
+    outer, size = bool(by_along(p, STACKED)), p.dtype.itemsize
+    one_a = _one(p, outer)[0]
     fixed, free = (p.m, p.n) if one_a else (p.n, p.m)
-    count, fragments = -(-p.k // 16), -(-fixed // 16)
-    last_half = 0 < p.k % 16 <= 8
+    # Fragments of eight lines of one product, and of one line of each.
+    whole = 0 if one_a else free // 8
+    left = free - 8 * whole
     along, piece = (int(side) for side in pieces(p, _usual(p)))
-    lane = _LANES
-    r, q = lane // 4, lane % 4
-    mine, low = r % 2 * (STACKED // 2) + r // 2, q
-    zero, outer = 0 * lane, bool(by_along(p, STACKED))
+    r, q = _LANES // 4, _LANES % 4
 
-    def begins(product: Any) -> list[Any]:
-        return _begins(p, zero if outer else product, product if outer else zero, along, piece)
+    def begins(product: Any, which: int) -> Any:
+        inner, other = (0 * _LANES, product) if outer else (product, 0 * _LANES)
+        return _begins(p, inner, other, along, piece)[which]
 
-    size = p.dtype.itemsize
     lda, ldb = p.k if p.transposed_a else p.m, p.n if p.transposed_b else p.k
-    deep = (ldb if p.transposed_b else 1) if one_a else (1 if p.transposed_a else lda)
-    read = _wavefronts(begins(mine)[1 if one_a else 0] + np.minimum(2 * q, p.k - 1) * deep * size, size)
-    step = 1 if one_a else p.m
-    written = _wavefronts(begins(low)[2] + np.minimum(r, fixed - 1) * step * size, size)
-    words = 2 * count - last_half
-    halves = 2 * words - (p.k % 8 == 1)
-    stores = sum(2 for i in range(2 * fragments) if 8 * i < fixed)
-    each = free * (halves + 2 * words + 2 * fragments * count + 2 * stores) + 6 * fragments * words
+    line_a, deep_a = (lda, 1) if p.transposed_a else (1, lda)
+    line_b, deep_b = (1, ldb) if p.transposed_b else (ldb, 1)
+    line, deep = (line_b, deep_b) if one_a else (line_a, deep_a)
+    across, down = (1, p.m) if one_a else (p.m, 1)
+    row, k, moving = np.minimum(r, fixed - 1), np.minimum(q, p.k - 1), 1 if one_a else 0
+    other = r % 2 * (STACKED // 2) + r // 2
+    reads = whole and _wavefronts(begins(0 * r, moving) + (r * line + k * deep) * size, size)
+    writes = whole and _wavefronts(begins(0 * r, 2) + (row * across + 2 * q * down) * size, size)
+    reads_left = left and _wavefronts(begins(other, moving) + k * deep * size, size)
+    writes_left = left and _wavefronts(begins(q, 2) + row * across * size, size)
+    # Of the last product of k perhaps one half; the last row of nine is written for eight lines at once.
+    fragments, halves = -(-fixed // 16), 4 * -(-p.k // 16) - 2 * (0 < p.k % 16 <= 8) - (p.k % 8 == 1)
+    stores = 2 * -(-fixed // 8) - (fixed % 16 == 9) * 2 * (1 - 1 / STACKED)
+    count = STACKED * whole + left
+    each = count * (1.5 * halves + 2 * fragments * -(-p.k // 16) + 2 * stores) + 8 * fragments * halves
     return Work(
-        *(16 * fragments, -(-p.n // 8) * 8, STACKED, 0, 0)
-        if one_a
-        else (-(-p.m // 16) * 16, -(-p.n // 8) * 8, STACKED, 0, 0),
+        *(-(-p.m // 16) * 16, -(-p.n // 8) * 8, STACKED, 0, 0),
         instructions=32 * each / STACKED,
-        read=(free * halves * read + 4 * fragments * words) / STACKED,
-        written=free * stores * written / STACKED,
+        read=(halves * (STACKED * whole * reads + left * reads_left) + 4 * fragments * halves) / STACKED,
+        written=stores * (STACKED * whole * writes + left * writes_left) / STACKED,
         sectors=float("inf"),
         mma=16,
     )
