@@ -40,6 +40,8 @@ def cases(name: str) -> Iterator[tuple[str, Problem]]:
             m, n, k = (draw.randint(1, 40) for _ in range(3))
             scalars = {"alpha": draw.choice(("1", "any")), "beta": draw.choice(("0", "1", "any"))}
             yield stencil, Problem(DTYPES[letter], m, n, k, *trans, **scalars, batch=2)
+    # Two sums for each result, and all of a product packed at once.
+    yield "amx", Problem(DTYPES["h"], 48, 48, 48, batch=50)
 
 
 @pytest.mark.parametrize("name", SERVERS)

@@ -22,7 +22,7 @@ TILES = 8
 LINE = 32
 """16-bit numbers of a cache line."""
 TOGETHER = 16
-"""Vectors of results of a turn of the loop that puts them into C."""
+"""Vectors of sums of a turn of the loop that puts them into C."""
 Result = tuple[str, str, Piece]
 """A vector of 16 results in float32, the address in C, and which rows of C it is."""
 Step = tuple[int, Callable[[str], None]]
@@ -358,7 +358,7 @@ class Amx:
                 self._put(one, two)
 
         # One vector more than one takes a turn alone where their number is odd.
-        step = max(1, TOGETHER // len(down))
+        step = max(1, TOGETHER // len(down) // (1 + self.split))
         step -= step % 2 if step > 1 else 0
         begin, stop = columns.start, columns.stop
         turns = len(columns) // step if len(columns) >= 2 * step else 0
