@@ -14,6 +14,7 @@ import pytest
 
 from bench.bochs import machine
 from bench.bochs.__main__ import drawn, flushes
+from tests.tile_unit import emulated
 from tilewright.catalog import STENCILS
 from tilewright.errors import CompileError, DeviceError
 from tilewright.model import DTYPES, Device, Problem
@@ -39,6 +40,8 @@ def cases(name: str) -> Iterator[tuple[str, Problem]]:
             m, n, k = (draw.randint(1, 40) for _ in range(3))
             scalars = {"alpha": draw.choice(("1", "any")), "beta": draw.choice(("0", "1", "any"))}
             yield stencil, Problem(DTYPES[letter], m, n, k, *trans, **scalars, batch=2)
+    # Two sums for each result, and all of a product packed at once.
+    yield "amx", Problem(DTYPES["h"], 48, 48, 48, batch=50)
 
 
 @pytest.mark.parametrize("name", SERVERS)
@@ -94,7 +97,9 @@ def test_what_runs_without_a_record() -> None:
     assert [runs("b", n, n, n) for n in (2, 7, 8, 16, 64)] == ["lanes", "tile", "amx", "amx", "amx"]
     assert runs("b", 64, 1, 64) == runs("b", 16, 16, 16, machine.device(features=("avx512bf16",))) == "tile"
     older = machine.device(features=SERVERS["sapphirerapids"])
-    assert [runs("h", n, n, n, older) for n in (48, 64)] == ["tile", "amx"]
+    assert [runs("h", n, n, n, older) for n in (16, 24, 64)] == ["tile", "amx", "amx"]
+    turned = Problem(DTYPES["h"], 48, 48, 48, "t", "n", batch=100)
+    assert dispatch.plan(turned, older).stencil == "tile"
     assert runs("h", 64, 64, 64) == "tile"
     alone = dispatch.plan(Problem(DTYPES["b"], 16, 16, 16), device, vendor=False)
     assert alone.stencil == "tile"
@@ -116,15 +121,18 @@ def test_a_float16_is_the_sum_of_two_bfloat16() -> None:
 
 
 def test_what_waits_stays_in_the_first_cache() -> None:
-    """The rule counts a product's operands and what is packed and summed of those around it."""
+    """The rule counts a product's operands and what is packed and summed of those around it, and by default
+    a large one is packed at once."""
     device, amx = machine.device(), STENCILS["amx"]
     device = dataclasses.replace(device, limits={**device.limits, "l1d": 48 << 10})
     problem = Problem(DTYPES["b"], 64, 64, 64, batch=2)
     space, config = amx.space(problem, device), amx.default(problem, device)
-    assert (config["ahead"], config["behind"]) == (1, 0)
+    assert (config["ahead"], config["behind"]) == (0, 2)
     assert [rule.name for rule in space.why(config.with_(ahead=3))] == ["waiting-fits"]
     small = amx.default(problem.with_(m=16, n=16, k=16, lda=16, ldb=16, ldc=16), device)
-    assert (small["ahead"], small["behind"]) == (3, 1)
+    assert (small["ahead"], small["behind"]) == (3, 2)
+    far = amx.default(problem.with_(batch=device["l3"]), device)
+    assert (far["ahead"], far["prefetch"]) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -218,6 +226,23 @@ def test_dots_are_right_on_this_processor(seed: int) -> None:
         call = llvm.PROTOTYPE(kernel.address)
         verdict = Verifier(problem, seed).check(lambda made, call=call: call(*made.arguments))  # type: ignore[misc]
         assert verdict.ok, f"{problem.key}, {config}: {verdict.why}"
+
+
+@pytest.mark.skipif("avx512bf16" not in processor.probe().features, reason="no AVX512-BF16 here")
+@pytest.mark.parametrize("seed", range(12))
+def test_tiles_are_right_by_python(seed: int) -> None:
+    """Random problems by the default and by random configs, with the tile unit in Python, under every
+    condition of the verifier: what is packed, read and put into C, and in which order."""
+    device, amx, draw = machine.older(), STENCILS["amx"], random.Random(seed)
+    for problem in drawn(2, seed):
+        space, check = amx.space(problem, device).only(HARDWARE), Verifier(problem, seed)
+        others = (space.at(draw.randrange(space.count())) for _ in range(2))
+        for config in (amx.default(problem, device), *others):
+            kernel, unit = emulated(amx.source(problem, config, device), processor.probe())
+            call = llvm.PROTOTYPE(kernel.address)
+            verdict = check.check(lambda made, call=call: call(*made.arguments))  # type: ignore[misc]
+            assert verdict.ok, f"{problem.key}, {config}: {verdict.why}"
+            assert not unit.wrong, f"{problem.key}, {config}"
 
 
 def test_pairs_are_the_default_where_they_are_fast() -> None:

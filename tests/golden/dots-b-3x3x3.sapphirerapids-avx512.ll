@@ -20,13 +20,13 @@ batch4:
   %v14 = shufflevector <32 x i16> %v13, <32 x i16> poison, <32 x i32> <i32 0, i32 16, i32 1, i32 17, i32 2, i32 18, i32 3, i32 19, i32 4, i32 20, i32 5, i32 21, i32 6, i32 22, i32 7, i32 23, i32 8, i32 24, i32 9, i32 25, i32 10, i32 26, i32 11, i32 27, i32 12, i32 28, i32 13, i32 29, i32 14, i32 30, i32 15, i32 31>
   %v15 = bitcast <32 x i16> %v14 to <16 x float>
   store <16 x float> %v15, ptr %v1, align 4
-  %v16 = getelementptr float, ptr %v1, i64 16
-  %v17 = getelementptr bfloat, ptr %batch4.a, i64 6
-  %v18 = call <16 x bfloat> @llvm.masked.load.v16bf16.p0(ptr %v17, i32 2, <16 x i1> <i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <16 x bfloat> zeroinitializer)
+  %v16 = getelementptr bfloat, ptr %batch4.a, i64 6
+  %v17 = getelementptr float, ptr %v1, i64 16
+  %v18 = call <16 x bfloat> @llvm.masked.load.v16bf16.p0(ptr %v16, i32 2, <16 x i1> <i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <16 x bfloat> zeroinitializer)
   %v19 = bitcast <16 x bfloat> %v18 to <16 x i16>
   %v20 = zext <16 x i16> %v19 to <16 x i32>
   %v21 = bitcast <16 x i32> %v20 to <16 x float>
-  store <16 x float> %v21, ptr %v16, align 4
+  store <16 x float> %v21, ptr %v17, align 4
   br label %from22
 from22:
   %v25 = icmp ult i64 0, 3

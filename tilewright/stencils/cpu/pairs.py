@@ -8,11 +8,15 @@ Rows of A past m and steps of k past its end are zeros.
 
 Where float16 is multiplied as bfloat16 (``split``), each number is the sum of two of those, without rounding:
 what its first 8 bits are, and the other 3. A buffer then holds first parts, and after them all the second.
+Parts are the upper halves of vectors in float32, so that two such vectors become one of pairs by a shift and
+an "or", and no lane moves: a step of ``split`` pairs has k beside k + ``split``, in both buffers. The second
+part of an infinity is no number.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import TypeVar
 
 from tilewright.model import Problem
@@ -40,37 +44,59 @@ class Pairs:
     # Between two blocks that are transposed an order is kept, so an ``ir`` with ``register`` is expected:
     # without it LLVM reads the second block while the first is in registers, and spills.
 
-    def __init__(self, ir: Ir, problem: Problem, deep: int, row: int, split: bool = False):
+    def __init__(self, ir: Ir, problem: Problem, deep: int, row: int, split: int = 0):
         self.ir, self.p, self.deep, self.row, self.split = ir, problem, deep, row, split
+        self.parts = 2 if split else 1
         self.parts_a = -(-problem.m // ROWS) * deep * ROWS
         self.parts_b = problem.n * row // 2
 
-    def paired(self, first: str, second: str | None, piece: Piece) -> list[str]:
-        """The vector of ``_paired``, or that of first parts and that of second ones."""
+    def _pair(self, number: int) -> tuple[int, int]:
+        """The two steps of k of a pair."""
         if not self.split:
-            return [self._paired(first, second, piece)]
-        ir, whole = self.ir, f"<{ROWS} x i32>"
-        lower = self._halves(ir.load(first, piece))
-        upper = None if second is None else self._halves(ir.load(second, piece))
-        found = []
-        for part, low in enumerate(lower):
-            bits = ir.let(f"bitcast {ir.vec(ROWS)} {low} to {whole}")
-            both = ir.let(f"lshr {whole} {bits}, {_each(16)}")
-            if upper is not None:
-                high = ir.let(f"bitcast {ir.vec(ROWS)} {upper[part]} to {whole}")
-                both = ir.let(f"or {whole} {both}, {high}")
-            found.append(ir.let(f"bitcast {whole} {both} to {ir.vec(ROWS)}"))
-        return found
+            return 2 * number, 2 * number + 1
+        first = number + number // self.split * self.split
+        return first, first + self.split
 
-    def _halves(self, value: str) -> tuple[str, str]:
-        """Two vectors of 16 bfloat16, as float32, whose sum is one of float16; the second is zero where the
-        first is infinite or no number."""
-        ir, whole, real = self.ir, f"<{ROWS} x i32>", self.ir.vec(ROWS)
-        bits = ir.let(f"and {whole} {ir.let(f'bitcast {real} {value} to {whole}')}, {_each(-(1 << 16))}")
-        first = ir.let(f"bitcast {whole} {bits} to {real}")
-        rest = ir.op("fsub", value, first, ROWS)
-        there = ir.let(f"fcmp ord {real} {rest}, {rest}")
-        return first, ir.let(f"select <{ROWS} x i1> {there}, {real} {rest}, {real} zeroinitializer")
+    def _chunks(self, pairs: int) -> list[range]:
+        """Pairs that a vector holds of one row or column, of so many: those of a step where numbers are
+        split, else as many as there is room for."""
+        size = self.split or PAIRS
+        return [range(first, min(first + size, pairs)) for first in range(0, pairs, size)]
+
+    def paired(self, base: str, number: int, apart: int, piece: Piece) -> list[str] | None:
+        """16 pairs of a number of rows or columns that are ``apart`` from the next along k: a vector, or one
+        of first parts and one of second ones; None beyond the end of k."""
+        k, (first, second) = self.p.k, self._pair(number)
+        if first >= k:
+            return None
+        return self.paired_at(self.ir.at(base, first * apart), (second - first) * apart * (second < k), piece)
+
+    def paired_at(self, first: str, apart: int, piece: Piece) -> list[str]:
+        """The same from the address of the first ones; ``apart``: numbers from there to the second ones, 0
+        where those are zeros."""
+        ir = self.ir
+        second = ir.at(first, apart) if apart else None
+        if self.split:
+            return self._parts(ir.load(first, piece), None if second is None else ir.load(second, piece))
+        adjacent = apart == ROWS and piece.active == ROWS
+        return [self._dealt(first) if adjacent else self._paired(first, second, piece)]
+
+    def _parts(self, lower: str, upper: str | None) -> list[str]:
+        """First parts, as bfloat16, of two vectors of float16 that were widened, side by side in each lane,
+        and second ones."""
+        ir, real, whole = self.ir, self.ir.vec(ROWS), f"<{ROWS} x i32>"
+        found, values = [], [lower] if upper is None else [lower, upper]
+        bits = [ir.let(f"bitcast {real} {value} to {whole}") for value in values]
+        firsts = [ir.let(f"and {whole} {value}, {_each(-(1 << 16))}") for value in bits]
+        tops = [ir.let(f"bitcast {whole} {first} to {real}") for first in firsts]
+        rests = [ir.op("fsub", value, top, ROWS) for value, top in zip(values, tops, strict=True)]
+        seconds = [ir.let(f"bitcast {real} {rest} to {whole}") for rest in rests]
+        for low, high in ((bits[0], firsts[1:]), (seconds[0], seconds[1:])):
+            both = ir.let(f"lshr {whole} {low}, {_each(16)}")
+            for each in high:
+                both = ir.let(f"or {whole} {both}, {each}")
+            found.append(ir.let(f"bitcast {whole} {both} to {real}"))
+        return found
 
     def _paired(self, first: str, second: str | None, piece: Piece) -> str:
         """16 vectors' lanes (x, y) side by side, x from ``first`` and y from ``second`` (zeros: None), as
@@ -90,122 +116,131 @@ class Pairs:
         lower = ir.let(f"shufflevector {short} {raw}, {short} zeroinitializer, <{2 * ROWS} x i32> <{kept}>")
         mask = ", ".join(f"i1 {int(0 <= lane - ROWS < piece.active)}" for lane in every)
         read = f"ptr {ir.at(second, -ROWS)}, i32 2, {bits} <{mask}>, {both} {lower}"
-        joined = ir.let(f"call {both} {name}({read})")
+        return self._side_by_side(ir.let(f"call {both} {name}({read})"))
+
+    def _dealt(self, address: str) -> str:
+        """The same of two vectors that follow one another."""
+        whole = Piece(0, 2 * ROWS, 2 * ROWS)
+        value = self.ir.load_stored(address, whole)
+        return self._side_by_side(
+            self.ir.let(f"bitcast <{2 * ROWS} x {self.ir.stored}> {value} to <{2 * ROWS} x i16>")
+        )
+
+    def _side_by_side(self, joined: str) -> str:
+        """Lanes of the lower half of a vector beside those of its upper half."""
+        ir, both = self.ir, f"<{2 * ROWS} x i16>"
         order = ", ".join(f"i32 {lane}" for row in range(ROWS) for lane in (row, ROWS + row))
         dealt = ir.let(f"shufflevector {both} {joined}, {both} poison, <{2 * ROWS} x i32> <{order}>")
         return ir.let(f"bitcast {both} {dealt} to {ir.vec(ROWS)}")
 
     def pack_a(self, a: str, buffer: str, part: int = 0, parts: int = 1) -> None:
-        """Pairs of op(A): for each tile of 16 rows, after one another, rows of pairs (2l, 2l + 1).
+        """Pairs of op(A): for each tile of 16 rows, after one another, rows of pairs.
 
         Of ``parts`` pieces of this work, as equal as they can be, the one of number ``part``.
         """
         p, ir, deep = self.p, self.ir, self.deep
         whole = Piece(0, ROWS, ROWS)
         if p.transposed_a:
-            blocks = [(row, pair) for row in range(0, p.m, ROWS) for pair in range(0, deep, PAIRS)]
-            for row, pair in _share(blocks, part, parts):
+            blocks = [(row, chunk) for row in range(0, p.m, ROWS) for chunk in self._chunks(deep)]
+            for row, chunk in _share(blocks, part, parts):
                 # Both parts of all lines at once are more than there are registers.
-                for which in range(1 + self.split):
+                for which in range(self.parts):
                     lines = [
-                        self._along_k(a, (row + i) * p.lda, 2 * pair) if row + i < p.m else None  # type: ignore[operator]
+                        self._along_k(a, (row + i) * p.lda, chunk) if row + i < p.m else None  # type: ignore[operator]
                         for i in range(ROWS)
                     ]
                     vectors = self._transposed([line[which] if line else None for line in lines])
-                    for number, vector in enumerate(vectors[: deep - pair]):
-                        at = which * self.parts_a + row * deep + (pair + number) * ROWS
+                    for number, vector in zip(chunk, vectors, strict=False):
+                        at = which * self.parts_a + row * deep + number * ROWS
                         ir.store(vector, ir.at(buffer, at, held=True), whole, held=True)
                     ir.keep_order()
             return
 
-        def put(source: str, sink: str, second: bool) -> None:
+        def put(source: str, sink: str, apart: int | None) -> None:
+            """A pair of all rows; ``apart`` as in ``paired_at``, None where both are zeros."""
             for row in range(0, p.m, ROWS):
                 piece = Piece(row, ROWS, min(ROWS, p.m - row))
-                here = ir.at(source, row)
-                vectors = self.paired(here, ir.at(here, p.lda) if second else None, piece)  # type: ignore[arg-type]
+                vectors = ["zeroinitializer"] * self.parts
+                if apart is not None:
+                    vectors = self.paired_at(ir.at(source, row), apart, piece)
                 for which, vector in enumerate(vectors):
                     place = ir.at(sink, which * self.parts_a + row * deep, held=True)
                     ir.store(vector, place, whole, held=True)
 
-        def one(pair: int) -> None:
-            place = ir.at(buffer, pair * ROWS, held=True)
-            put(ir.at(a, 2 * pair * p.lda), place, pair < p.k // 2)  # type: ignore[operator]
+        # Pairs whose steps of k are there, and as far from those of the pair before, take turns of a loop.
+        ld: int = p.lda  # type: ignore[assignment]
+        forward = 1 if self.split else 2
 
-        mine = _share(range(p.k // 2), part, parts)
-        if len(mine) > LONG:
+        def alike(number: int) -> tuple[int, int]:
+            first, second = self._pair(number)
+            return (first - forward * number, (first < p.k) + (second < p.k))
 
-            def step(at: str) -> None:
-                across = ir.let(f"mul i64 {at}, {2 * p.lda}")  # type: ignore[operator]
-                put(ir.at(a, across), ir.at(buffer, ir.let(f"mul i64 {at}, {ROWS}"), held=True), True)
+        for (begin, there), group in groupby(_share(range(deep), part, parts), key=alike):
+            mine = list(group)
+            first, second = self._pair(mine[0])
+            apart = (None, 0, (second - first) * ld)[there]
+            if len(mine) <= LONG or there < 2:
+                for number in mine:
+                    at = self._pair(number)[0] * ld
+                    put(ir.at(a, at), ir.at(buffer, number * ROWS, held=True), apart)
+                continue
+
+            def step(at: str, begin: int = begin, apart: int | None = apart) -> None:
+                source = ir.at(ir.at(a, begin * ld), ir.let(f"mul i64 {at}, {forward * ld}"))
+                put(source, ir.at(buffer, ir.let(f"mul i64 {at}, {ROWS}"), held=True), apart)
 
             counted(ir, str(mine[0]), str(mine[-1] + 1), 1, step)
-        else:
-            for pair in mine:
-                one(pair)
-        if part < parts - 1:
-            return
-        if p.k % 2:
-            one(p.k // 2)
-        for pair in range(-(-p.k // 2), deep):
-            for row in range(0, p.m, ROWS):
-                for which in range(1 + self.split):
-                    place = ir.at(buffer, which * self.parts_a + row * deep + pair * ROWS, held=True)
-                    ir.store("zeroinitializer", place, whole, held=True)
 
     def copy_b(self, b: str, buffer: str, part: int = 0, parts: int = 1) -> None:
         """The columns of op(B), each padded by zeros to ``row`` numbers: all, or one of ``parts`` pieces of
         this work."""
         p, ir, length = self.p, self.ir, self.row
+        # Whole vectors are written in the order of k: what is beyond a step makes room for the next.
+        chunks = self._chunks(self.deep if self.split else length // 2)
         if not p.transposed_b:
             mine = _share(range(p.n), part, parts)
 
             def step(at: str) -> None:
                 source = ir.at(b, ir.let(f"mul i64 {at}, {p.ldb}"))
                 sink = ir.at(buffer, ir.let(f"mul i64 {at}, {length}"))
-                for k in range(0, length, 2 * PAIRS):
-                    for which, line in enumerate(self._along_k(source, 0, k) or ()):
-                        place = ir.at(ir.at(sink, which * self.parts_b, held=True), k)
+                for chunk in chunks:
+                    for which, line in enumerate(self._along_k(source, 0, chunk) or ()):
+                        place = ir.at(ir.at(sink, which * self.parts_b, held=True), 2 * chunk[0])
                         ir.store(line, place, Piece(0, ROWS, ROWS), held=True)
 
             if mine:
                 counted(ir, str(mine[0]), str(mine[-1] + 1), 1, step)
             return
-        blocks = [(column, pair) for column in range(0, p.n, ROWS) for pair in range(0, length // 2, PAIRS)]
-        for column, pair in _share(blocks, part, parts):
+        blocks = [(column, chunk) for column in range(0, p.n, ROWS) for chunk in chunks]
+        for column, chunk in _share(blocks, part, parts):
             piece = Piece(column, ROWS, min(ROWS, p.n - column))
-            for which in range(1 + self.split):
+            for which in range(self.parts):
                 found: list[str | None] = []
-                for k in range(2 * pair, min(2 * (pair + PAIRS), p.k), 2):
-                    first = ir.at(b, column + k * p.ldb)  # type: ignore[operator]
-                    second = ir.at(first, p.ldb) if k + 1 < p.k else None  # type: ignore[arg-type]
-                    found.append(self.paired(first, second, piece)[which])
+                for number in chunk:
+                    vectors = self.paired(ir.at(b, column), number, p.ldb, piece)  # type: ignore[arg-type]
+                    found.append(vectors[which] if vectors else None)
                 found += [None] * (ROWS - len(found))
                 for number, vector in enumerate(self._transposed(found)[: piece.active]):
-                    place = ir.at(buffer, (column + number) * length + 2 * pair)
+                    place = ir.at(buffer, (column + number) * length + 2 * chunk[0])
                     place = ir.at(place, which * self.parts_b, held=True)
                     ir.store(vector, place, Piece(0, ROWS, ROWS), held=True)
                 ir.keep_order()
 
-    def _along_k(self, base: str, offset: int, k: int) -> list[str] | None:
-        """Up to 16 pairs of a row of k, zeros beyond its end, by part; None where there is none."""
-        ir, active = self.ir, min(2 * PAIRS, self.p.k - k)
-        if active < 1:
+    def _along_k(self, base: str, offset: int, chunk: range) -> list[str] | None:
+        """Some pairs of a row of k, zeros beyond its end, by part; None where there is none."""
+        ir, k = self.ir, self.p.k
+        first, second = self._pair(chunk[0])
+        if first >= k:
             return None
-        value = ir.load_stored(ir.at(base, offset + k), Piece(0, 2 * PAIRS, active))
-        if not self.split:
-            return [ir.let(f"bitcast <{2 * PAIRS} x {ir.stored}> {value} to {ir.vec(PAIRS)}")]
-        stored = f"<{2 * PAIRS} x {ir.stored}>"
-        both = []
-        for begin in (0, PAIRS):
-            lanes = ", ".join(f"i32 {begin + lane}" for lane in range(PAIRS))
-            half = ir.let(f"shufflevector {stored} {value}, {stored} poison, <{PAIRS} x i32> <{lanes}>")
-            both.append(self._halves(ir.widened(half, PAIRS)))
-        return [self._joined(low, high) for low, high in zip(*both, strict=True)]
-
-    def _joined(self, low: str, high: str) -> str:
-        """Two vectors of float32 as bfloat16 after one another, of numbers that need no rounding."""
-        value = rounded(self.ir, low, high)
-        return self.ir.let(f"bitcast <{2 * PAIRS} x bfloat> {value} to {self.ir.vec(PAIRS)}")
+        if self.split:
+            found = [
+                ir.load(ir.at(base, offset + at), Piece(0, PAIRS, min(len(chunk), k - at)))
+                for at in (first, second)
+                if at < k
+            ]
+            return self._parts(found[0], found[1] if len(found) > 1 else None)
+        value = ir.load_stored(ir.at(base, offset + first), Piece(0, 2 * PAIRS, min(2 * PAIRS, k - first)))
+        return [ir.let(f"bitcast <{2 * PAIRS} x {ir.stored}> {value} to {ir.vec(PAIRS)}")]
 
     def _transposed(self, rows: list[str | None]) -> list[str]:
         """The transpose of 16 vectors of pairs, of which None are zeros."""

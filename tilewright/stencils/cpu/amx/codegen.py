@@ -22,9 +22,12 @@ TILES = 8
 LINE = 32
 """16-bit numbers of a cache line."""
 TOGETHER = 16
-"""Vectors of results of a turn of the loop that puts them into C."""
+"""Vectors of sums of a turn of the loop that puts them into C."""
 Result = tuple[str, str, Piece]
 """A vector of 16 results in float32, the address in C, and which rows of C it is."""
+Step = tuple[int, Callable[[str], None]]
+"""What a turn of the loop over the batch does to a product: to that which is so far behind the one that is
+packed, or would be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,21 @@ def needs_copy(problem: Problem, split: bool = False) -> bool:
     return split or problem.transposed_b or problem.k != 2 * shape.pairs * shape.steps
 
 
+Tile = tuple[int, int, int, int]
+"""A part of A or B (0: first parts, or whole numbers), its number, the step of k, and 1 if it is of op(B)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What one step of k adds to the sums of a block, those of first parts (0) or the others (1), and
+    whether it begins them. ``reads``: tile registers that have to be read before, and what."""
+
+    block: int
+    part: int
+    first: bool
+    reads: dict[int, Tile]
+
+
 class Amx:
     """The writer of one function: all that a config fixes, and the methods that emit from the outside in."""
 
@@ -98,7 +116,8 @@ class Amx:
         self.instruction = "tdpbf16ps" if split or problem.dtype.letter == "b" else "tdpfp16ps"
         self.reals = self.blk_m * self.blk_n * self.shape.columns * ROWS
         self.blocks = list(self._blocks())
-        # Products from packing one to its tile products, and blocks from those to their results in C.
+        self.units = self._units()
+        # Products from packing one to its tile products, and blocks from sums in memory to results in C.
         self.ahead: int = config["ahead"]
         self.behind: int = config["behind"]
         self.prefetches = bool(config["prefetch"])
@@ -114,14 +133,13 @@ class Amx:
         waiting = self.ahead if p.stride_b else 0
         rows = Buffer.of(ir, parts * p.n * shape.row, 2, waiting) if self.copies else None
         sums = Buffer.of(ir, parts * self.reals, 4, self.behind)
-        packing = Pairs(ir, p, deep, shape.row, self.split)
+        packing = Pairs(ir, p, deep, shape.row, shape.pairs if self.split else 0)
         if p.stride_a == 0:
             packing.pack_a("%A", pairs.place)
         if rows and p.stride_b == 0:
             packing.copy_b("%B", rows.place)
-        number = len(self.blocks)
 
-        def pack(j: str, part: int, parts: int) -> None:
+        def pack(part: int, parts: int, j: str) -> None:
             if p.stride_a != 0:
                 packing.pack_a(self._matrix("%A", j, "%sa"), pairs.slot(ir, j), part, parts)
             if rows and p.stride_b != 0:
@@ -129,29 +147,42 @@ class Amx:
             if self.prefetches and not part:
                 self._ask(j)
 
-        def multiply(j: str, block: int) -> None:
+        def load(unit: int, j: str) -> None:
             where = rows.slot(ir, j) if rows else self._matrix("%B", j, "%sb")
-            place = sums.slot(ir, self._count(j, block))
-            self.block(self.blocks[block], pairs.slot(ir, j), where, place)
+            self.load(self.units[unit], pairs.slot(ir, j), where)
 
-        def put(j: str, block: int) -> None:
+        def keep(block: int, j: str) -> None:
+            self.keep(self.blocks[block], sums.slot(ir, self._count(j, block)))
+
+        def put(block: int, j: str) -> None:
             source = sums.slot(ir, self._count(j, block))
             self.update(self.blocks[block], source, self._matrix("%C", j, "%sc"))
 
-        # Each with how far behind the product it is that is packed. What is packed for later comes between
-        # the tile products of a block and what waits for them.
-        todo: list[tuple[int, Callable[[str], None]]] = []
+        number, todo = len(self.blocks), list[Step]()
         if not self.ahead:
-            todo.append((0, partial(pack, part=0, parts=1)))
+            todo.append((0, partial(pack, 0, 1)))
         for block in range(number):
-            todo.append((self.ahead, partial(multiply, block=block)))
+            # A processor writes in order. Sums that leave their registers before the next block's products
+            # are there by then, and hold up neither what is packed after them nor those products.
+            distance, which = self._before(block, 1)
+            todo.append((distance, partial(keep, which)))
+            for at, unit in enumerate(self.units):
+                if unit.block == block:
+                    todo.append((self.ahead, partial(load, at)))
+                    todo.append((self.ahead, partial(self.multiply, unit)))
             if self.ahead:
-                todo.append((0, partial(pack, part=block, parts=number)))
-            before = block - self.behind
-            todo.append((self.ahead - before // number, partial(put, block=before % number)))
+                todo.append((0, partial(pack, block, number)))
+            distance, which = self._before(block, 1 + self.behind)
+            todo.append((distance, partial(put, which)))
         self._turns(todo)
         self._call("tilerelease")
         return ir
+
+    def _before(self, block: int, count: int) -> tuple[int, int]:
+        """How far the block that came ``count`` before one is behind the product that is packed, and its
+        number in its own product."""
+        again, which = divmod(block - count, len(self.blocks))
+        return self.ahead - again, which
 
     def _blocks(self) -> Iterator[tuple[range, range, range]]:
         """Blocks of tiles of one matrix: tiles of rows, tiles of columns, and the columns that are new."""
@@ -162,6 +193,22 @@ class Amx:
             for top in range(0, shape.down, self.blk_m):
                 yield range(top, min(top + self.blk_m, shape.down)), across, range(done, end)
             done = end
+
+    def _units(self) -> list[Unit]:
+        """The tile products in their order, and what has to be read for each."""
+        terms = ((0, 0, 0), (0, 1, 1), (1, 1, 1), (1, 0, 1)) if self.split else ((0, 0, 0),)
+        found: list[Unit] = []
+        there: dict[int, Tile] = {}
+        for number, (down, across, _) in enumerate(self.blocks):
+            begun: set[int] = set()
+            for step, (left, right, part) in product(range(self.shape.steps), terms):
+                columns = {self._rows(j): (right, tile, step, 1) for j, tile in enumerate(across)}
+                rows = {self._pairs(i): (left, tile, step, 0) for i, tile in enumerate(down)}
+                reads = {k: v for k, v in (columns | rows).items() if there.get(k) != v}
+                there |= reads
+                found.append(Unit(number, part, part not in begun, reads))
+                begun.add(part)
+        return found
 
     def _matrix(self, base: str, j: str, stride: str) -> str:
         """The matrix of a product."""
@@ -185,7 +232,7 @@ class Amx:
             return j
         return self.ir.let(f"add i64 {self.ir.let(f'mul i64 {j}, {len(self.blocks)}')}, {block}")
 
-    def _turns(self, todo: Sequence[tuple[int, Callable[[str], None]]]) -> None:
+    def _turns(self, todo: Sequence[Step]) -> None:
         """The loop over the batch: a turn does each of some things to the product that is its distance
         behind, where there is one."""
         ir, late = self.ir, max(distance for distance, _ in todo)
@@ -247,31 +294,35 @@ class Amx:
         self._call("tileloadd64", f"i8 {tile}", f"ptr {address}", f"i64 {bytes_apart}")
 
     # -- products ---------------------------------------------------------------------------------
-    def block(self, which: tuple[range, range, range], pairs: str, rows: str, sums: str) -> None:
-        """The sums of a block of tiles, written to ``sums`` by columns of ``blk_m`` times 16 rows."""
+    def load(self, unit: Unit, pairs: str, rows: str) -> None:
+        """The tiles of A and B that a unit needs and that no unit before it has read."""
         ir, p, shape = self.ir, self.p, self.shape
-        down, across, _ = which
         deep = shape.steps * shape.pairs
         apart = shape.row if self.copies else p.ldb
-        for part in range(1 + self.split):
-            for i in range(len(down)):
-                for j in range(len(across)):
-                    self._call("tilezero", f"i8 {self._sum(i, j, part)}")
-        # The parts of A and B of a product, and the sum that it is added to.
-        terms = ((0, 0, 0), (1, 1, 1), (0, 1, 1), (1, 0, 1)) if self.split else ((0, 0, 0),)
-        for step, (left, right, part) in product(range(shape.steps), terms):
-            for j, tile in enumerate(across):
+        for register, (part, tile, step, of_b) in unit.reads.items():
+            if of_b:
                 first = shape.begin(p, tile) * apart + 2 * step * shape.pairs  # type: ignore[operator]
-                base = ir.at(rows, right * p.n * shape.row)
-                self._load(self._rows(j), ir.at(base, first), 2 * apart)  # type: ignore[operator]
-            for i, tile in enumerate(down):
-                first = ((left * shape.down + tile) * deep + step * shape.pairs) * ROWS
-                self._load(self._pairs(i), ir.at(pairs, first, held=True), 4 * ROWS)
-                for j in range(len(across)):
-                    self._call(
-                        self.instruction,
-                        *(f"i8 {t}" for t in (self._sum(i, j, part), self._rows(j), self._pairs(i))),
-                    )
+                base = ir.at(rows, part * p.n * shape.row)
+                self._load(register, ir.at(base, first), 2 * apart)  # type: ignore[operator]
+            else:
+                first = ((part * shape.down + tile) * deep + step * shape.pairs) * ROWS
+                self._load(register, ir.at(pairs, first, held=True), 4 * ROWS)
+
+    def multiply(self, unit: Unit, _: str) -> None:
+        """The tile products of a unit."""
+        down, across = self.blocks[unit.block][:2]
+        every = list(product(range(len(down)), range(len(across))))
+        if unit.first:
+            for i, j in every:
+                self._call("tilezero", f"i8 {self._sum(i, j, unit.part)}")
+        for i, j in every:
+            tiles = self._sum(i, j, unit.part), self._rows(j), self._pairs(i)
+            self._call(self.instruction, *(f"i8 {tile}" for tile in tiles))
+
+    def keep(self, which: tuple[range, range, range], sums: str) -> None:
+        """The sums of a block of tiles into ``sums``, by columns of ``blk_m`` times 16 rows."""
+        ir, p, shape = self.ir, self.p, self.shape
+        down, across, _ = which
         high = self.blk_m * ROWS
         for part in range(1 + self.split):
             for i in range(len(down)):
@@ -307,7 +358,7 @@ class Amx:
                 self._put(one, two)
 
         # One vector more than one takes a turn alone where their number is odd.
-        step = max(1, TOGETHER // len(down))
+        step = max(1, TOGETHER // len(down) // (1 + self.split))
         step -= step % 2 if step > 1 else 0
         begin, stop = columns.start, columns.stop
         turns = len(columns) // step if len(columns) >= 2 * step else 0
@@ -325,7 +376,7 @@ class Amx:
             some(source, ir.at(c, at * p.ldc), min(step, stop - at))  # type: ignore[operator]
 
     def _total(self, place: str) -> str:
-        """A vector of sums; that of first parts alone where an infinity met a second part of zero."""
+        """A vector of sums; that of first parts alone where the other is no number, as of an infinity."""
         ir, whole, real = self.ir, Piece(0, ROWS, ROWS), self.ir.vec(ROWS)
         first = ir.load(place, whole, held=True)
         if not self.split:

@@ -15,16 +15,16 @@ memory as columns is its rows, so that op(B) is read as it lies and op(A) is wha
 are made equal: what an instruction takes grows with the columns of C and the steps of k of a tile. Sums go
 through a buffer, where alpha, beta and the rounding to 16 bits are applied by vectors.
 
-It seems that tiles are read from a buffer only when what vectors wrote there has left the core, and so back,
-so that the steps of one product wait for each other. They need not come after one another:
+Tiles are read from a buffer only when what vectors wrote there is in the cache, and a product that begins
+with ``tilezero`` waits for those before it. So the steps of one product do not come after one another:
 
-      packed        multiplied       put into C
-      product j     j - ahead        block by block, ``behind`` blocks after its tile products
+      packed        multiplied       sums in memory        put into C
+      product j     j - ahead        one block later       ``behind`` blocks later
 
 Where tiles multiply no float16 (before AMX-FP16), each number is the sum of two bfloat16, without rounding,
 of 8 bits and of 3. The four products of such parts are exact, too: those of first parts are summed in one
-register, the others, which are smaller, in another, and both sums are added once. An infinity times a second
-part that is zero makes no number of the other sum, and then that of the first parts is the result.
+register, the others, which are smaller, in another, and both sums are added once. The second part of an
+infinity is no number, nor is then the other sum, and that of the first parts is the result.
 
 Sums are in float32 and rounded to the nearest, to even, of each product and each sum. Both instructions make
 zeros of subnormal sums, which float16 never has. That of bfloat16 also takes operands below 2^-126 for zeros,
@@ -52,11 +52,12 @@ from tilewright.targets.cpu.isa import compiles_for
 
 LIMIT = 64
 LETTERS = ("b", "h")
-SINGLE = 3
-"""Products that one of a single tile is packed ahead of its tile product, by default."""
-WORTH, SPLIT = 512, 60
-"""Multiply-adds of a product of bfloat16, and the least extent of one of split float16, from which on it was
-faster than every other stencil."""
+SINGLE, BEHIND = 3, 2
+"""Products that one of a single tile is packed ahead of its tile product, and blocks from sums to results, by
+default."""
+WORTH, SPLIT, TURNED = 512, 24, 60
+"""Multiply-adds of a product of bfloat16, and the least extent of one of split float16, without and with
+transposed operands, from which on it was faster than every other stencil."""
 READY = 1 << 15
 """Multiply-adds of a call that are worth making tile registers ready."""
 FEATURE, FLOAT16 = "amx-bf16", "amx-fp16"
@@ -103,7 +104,7 @@ def _rules(problem: Problem, shape: Shape, device: Device) -> Iterator[Rule]:
         "soft",
         "what waits for tile products and for its way into C is read again from the first cache",
         lambda blk_m, blk_n, copy_b, ahead, behind: (
-            (ahead == 0 and behind == 0)
+            ahead == 0
             or _waiting(problem, shape, blk_m, blk_n, copy_b, ahead, behind) <= device["l1d"] // (1 + split)
         ),
     )
@@ -124,11 +125,11 @@ def _waiting(p: Problem, shape: Shape, blk_m: int, blk_n: int, copy_b: int, ahea
 
 
 def cost(problem: Problem, config: Config) -> float:
-    """Estimated cycles of one product: those of the tile products, one for each column of C and 16 pairs of
-    k, or of reading the tiles, and those of rearranging A and of putting sums into C, some a vector.
+    """Estimated cycles of one product: those of the tile products, one for each column of C, or of reading
+    the tiles, of rearranging A and of putting sums into C, some a vector.
 
-    The numbers are of Intel's manual of optimisation (a product of full tiles in 16 cycles, a tile read in 8)
-    and were measured on no machine.
+    On an Emerald Rapids a product of 16 columns took 16 cycles whatever its steps of k, a tile 8.5 to be read
+    and 16 to be written (``tiles.jsonl``); the others are estimates.
     """
     p, shape = problem, Shape.of(problem)
     products = shape.down * shape.across * shape.steps
@@ -163,8 +164,8 @@ class AmxStencil(CpuStencil):
             Param("blk_n", tuple(range(1, min(shape.across, 3) + 1))),
             Param("copy_b", (0, 1)),
             CONVERT,
-            Param("ahead", (0, 1, 3), absent=0),
-            Param("behind", (0, 1, 3), absent=0),
+            Param("ahead", (0, 1, 2, 3), absent=0),
+            Param("behind", (0, 1, 2, 3), absent=0),
             Param("prefetch", (0, 1), absent=0),
         )
         return Space(params, tuple(_rules(problem, shape, device)))
@@ -174,30 +175,34 @@ class AmxStencil(CpuStencil):
 
     def default(self, problem: Problem, device: Device) -> Config:
         shape, split = Shape.of(problem), splits(problem, device)
-        single = shape.down == shape.across == 1
-        ahead = SINGLE if single else 1
         # Larger blocks read tiles less often, and what they sum fills more of the first cache: two tiles of
         # one column of them were faster at 24 to 64.
         blocks = {"blk_m": 1 if split else min(2, shape.down), "blk_n": 1}
-        space = self.space(problem, device).restricted(**blocks, ahead=ahead, behind=0, prefetch=0)
+        ahead = SINGLE if shape.down == shape.across == 1 else 1
+        space = self.space(problem, device).restricted(**blocks, ahead=ahead, behind=BEHIND, prefetch=0)
         found = min(
             space.only(HARDWARE), key=lambda config: (config["copy_b"], -config["convert"], repr(config))
         )
-        waits = _waiting(problem, shape, **blocks, copy_b=found["copy_b"], ahead=ahead, behind=1)
-        asks = int(problem.footprint > device.knee())
-        return found.with_(behind=int(waits <= device["l1d"] // 2 // (1 + split)), prefetch=asks)
+        if problem.footprint > device.knee():
+            return found.with_(prefetch=1)
+        # In the caches a product that fills the first one is packed at once: with the next one packed beside
+        # it those of 64 ran at 0.8 of that, those of 36 at 1.1.
+        waits = _waiting(problem, shape, **blocks, copy_b=found["copy_b"], ahead=ahead, behind=BEHIND)
+        return found.with_(ahead=ahead if waits <= device["l1d"] // 2 // (1 + split) else 0)
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         return written([(ENTRY, Amx(problem, config, splits(problem, device)).function())])
 
     def gain(self, problem: Problem, device: Device) -> float:
-        """On an Emerald Rapids it was 1.3 to 1.6 times as fast as ``tile`` for bfloat16 at 8 and 3 to 7 times
-        from 16 on, and for float16 1.2 to 1.6 times from 60 on and no faster at 56
-        (``emeraldrapids-avx512/halves.jsonl``). A call takes some 0.4 microseconds to make tile registers
+        """On an Emerald Rapids it was 1.3 to 1.6 times as fast as ``tile`` for bfloat16 at 8 and 3 to 9 times
+        from 16 on, and for float16 1.1 to 2.1 times from 24 on and 0.8 at 16 (``halves.jsonl`` and
+        ``halves-late.jsonl`` of ``emeraldrapids-avx512``); with transposed operands, as it was before, 1.2 to
+        1.6 times from 60 on and no faster at 56. A call takes some 0.4 microseconds to make tile registers
         ready, which a few small products are not worth. float16 by AMX-FP16 was measured nowhere."""
         p = problem
         if p.dtype.letter == "h":
-            worth = splits(p, device) and min(p.extents) >= SPLIT
+            least = TURNED if p.transposed_a or p.transposed_b else SPLIT
+            worth = splits(p, device) and min(p.extents) >= least
         else:
             worth = p.m * p.n * p.k >= WORTH and p.n > 1
         return 3.0 if worth and p.products * p.m * p.n * p.k >= READY else 1.0
