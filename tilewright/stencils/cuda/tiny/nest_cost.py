@@ -128,6 +128,9 @@ def cost(p: Problem, device: Device, columns: Columns, found: list[Work], x: Map
         np.array([getattr(work, name) for work in found])[variant]
         for name in ("instructions", "read", "written", "sectors")
     )
+    # Products that a thread has room for and that are not there are computed, too.
+    computed_of = items(p, rows, cols, group, several) * several / (tiles(p, rows, cols) * group)
+    instructions, read = instructions * computed_of, read * computed_of
     issue = (each * x["nest_item"] + instructions) / 128
     more = np.maximum(sectors - _whole_sectors(p), 0)
     stores = np.where(columns["direct"] == 1, x["nest_sector"] * more, x["nest_store"] * written)
