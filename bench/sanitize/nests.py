@@ -12,7 +12,7 @@ from bench.sanitize.job import Job, made
 from bench.sanitize.lists import stored, wide
 from tilewright.catalog import STENCILS
 from tilewright.model import DTYPES, Config, Device, Problem
-from tilewright.stencils.cuda.tiny.needs import shares, tile
+from tilewright.stencils.cuda.tiny.needs import eights, shares, tile
 from tilewright.stencils.cuda.tiny.space import sides
 
 SIZES = ((3, 3, 3), (4, 4, 4), (9, 9, 9), (17, 8, 5), (5, 16, 12))
@@ -90,7 +90,7 @@ def _halves(device: Device) -> Iterator[Job]:
         trans, beta = ("nn", "tn", "nt", "tt")[turn % 4], "01"[turn // 2 % 2]
         for (m, n, k), several in (((3, 3, 3), 2), ((9, 9, 9), 8), ((17, 5, 7), 8)):
             p = nest(f"{letter}:{trans}:{m}x{n}x{k}@{RUN}", inner, outer, beta, turn % 3 != 0)
-            if several == 8 and not shares(p):
+            if several == 8 and not eights(p):
                 continue
             tile = (m, n, 0) if several == 2 else (-(-m // 16) * 16, -(-n // 8) * 8, 16)
             fixed: dict[str, Any] = dict(zip(("rows", "columns", "mma"), tile, strict=True))

@@ -239,6 +239,44 @@ def test_gaps_and_shares_of_a_run_do_not_send_a_batch_to_the_library() -> None:
     assert dispatch.plan(p, H200).stencil == "tiny"
 
 
+@pytest.mark.parametrize("letter", "cz")
+def test_records_of_one_batch_axis_tell_nothing_of_several(letter: str) -> None:
+    """But that it is this stencil, of complex products of order 32, which arithmetic binds."""
+    matrix = 32 * 32
+    p = Problem(DTYPES[letter], 32, 32, 32, batch=49, stride_a=0, outer=((100, matrix, matrix, 49 * matrix),))
+    assert dispatch.plan(p.with_(stride_a=matrix, outer=()), H200).origin in ("tuned", "near")
+    plan = dispatch.plan(p, H200)
+    assert (plan.origin, plan.stencil) == ("default", "tiny")
+    assert plan.config == STENCILS["tiny"].default(p, H200)
+
+
+def test_sixteen_bits_take_eight_products_or_pairs_where_they_are_odd() -> None:
+    """Eight of a warp where a run shares an operand; pairs of tiny ones whatever they share."""
+    tiny = STENCILS["tiny"]
+    for size, a, several in ((9, 0, 8), (3, 0, 2), (3, 9, 2)):
+        matrix = size * size
+        run = 64_000 // size
+        outer = ((100, (not a) * matrix, 0, run * matrix),)
+        p = Problem(
+            DTYPES["h"],
+            *(size, size, size),
+            batch=run,
+            stride_a=a,
+            stride_b=matrix,
+            stride_c=matrix,
+            outer=outer,
+            align=2,
+        )
+        config = tiny.default(p, H200)
+        assert config["several"] == several
+        assert tiny.space(p, H200).member(config) is None
+    # Nothing that eight products share in a run, and halves that vectors divide.
+    turned = p.with_(stride_a=matrix * 200, outer=((100, matrix, 0, run * matrix),))
+    even = p.with_(m=4, n=4, k=4, lda=4, ldb=4, ldc=4, stride_a=16, stride_b=16, stride_c=16)
+    assert not needs.eights(turned)
+    assert not needs.pairs(even)
+
+
 def test_what_shares_is_told_along_either_axis_of_a_tile() -> None:
     run = NESTED.with_(outer=(NESTED.outer[0],))
     assert needs.shares(run) == (0 in run.strides[:2])

@@ -171,15 +171,19 @@ def plan(
     # Of matrices that lie anywhere no record tells, for its batches were evenly spaced.
     theirs = rival and isinstance(problem, Problem) and not problem.pointers
     # What was timed has one batch axis. Along several there is less to move where a run shares an operand,
-    # and other tiles are better (z of order 9 on an H200: 0.97 of a copy in place of 0.62); and no library's
-    # product is one call.
-    recorded = None
+    # and other tiles are better (z on an H200: 0.97 of a copy in place of 0.62 for order 9, 0.55 to 0.85 in
+    # place of 0.49 to 0.74 for order 32); and no library's product is one call. So they say at most which
+    # stencil it is.
     if not (isinstance(problem, Problem) and problem.outer):
         recorded = _recorded(problem, device, kind, theirs, made)
+        if recorded is not None:
+            return recorded
     elif _by_arithmetic(problem):
         recorded = _recorded(problem, device, kind, False, made)
-    if recorded is not None:
-        return recorded
+        if recorded is not None and recorded.stencil is not None:
+            name = recorded.stencil
+            chosen = STENCILS[name].default(problem, device.with_cores(cores))
+            return made("default", f"{recorded.why}; the stencil's cost model", name, chosen)
     offers, reasons = [], []
     for name, candidate in candidates(device).items():
         reason = refusal(candidate, problem, device)

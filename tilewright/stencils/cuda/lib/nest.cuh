@@ -50,9 +50,6 @@
 #ifndef JOINED_C
 #define JOINED_C 0  // and for C
 #endif
-#ifndef IN_RUNS
-#define IN_RUNS 0  // whether the eight products of a warp lie in a run though they might lie along the first outer axis
-#endif
 
 #define NEST_INLINE __device__ __forceinline__
 

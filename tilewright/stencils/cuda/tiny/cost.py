@@ -21,10 +21,10 @@ from tilewright.stencils.cuda.tiny.needs import (
     LARGEST,
     PER_SM,
     busy,
+    eights,
     moved_bytes,
     registers,
     shared_bytes,
-    shares,
     spaced,
     stacks,
     steps,
@@ -125,7 +125,7 @@ def _tensor_first(p: Problem, x: Mapping[str, Any]) -> bool:
     matrices of 16 bits, of which they take eight at a time, and in float64 not for small
     matrices, where little but C is moved. (On an H200 threads with several products were then 1.2 times as
     fast with 16 rows.)"""
-    if stacks(p) and shares(p):
+    if stacks(p) and eights(p):
         return False
     small = p.dtype.letter == "d" and p.m * p.n <= x["nest_doubles"] and _writes(p)
     return not small and any(True for _ in _tensor_tiles(p, x))

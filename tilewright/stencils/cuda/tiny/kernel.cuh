@@ -184,6 +184,8 @@ static_assert(SEVERAL == 1 || (MMA == 0) == (SEVERAL < 8),
               "several-mma: with tensor cores a warp has eight products, else a thread fewer");
 static_assert(SEVERAL < 8 || (TYPE_BITS == 16 && !COMPLEX && TILES == 1),
               "stacked: eight products of a warp are of 16 bits and real, and it has all of their C");
+static_assert(SEVERAL < 8 || ((SHARED_A || HELD_A) && !TURNED_B) || ((SHARED_B || HELD_B) && !TURNED_A),
+              "stacked: they are neighbours in a run, which shares an operand");
 static_assert(DIRECT == 0 || PIECEWISE, "direct: bulk copies of runs or tiles have a C that threads can write");
 static_assert(MMA == 0 || TYPE_BITS != 32, "mma-type: tensor cores take float64 and 16 bits");
 static_assert(MMA == 0 || PATH != 0, "mma-staged: tensor cores read what passed through shared memory");

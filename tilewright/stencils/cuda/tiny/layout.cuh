@@ -12,7 +12,7 @@ constexpr int THREADS = 32 * WARPS;
 
 // Whether a thread has two neighbouring products of tiny matrices of 16 bits, which it reads by words.
 #define PAIRS                                                                                            \
-    (SEVERAL == 2 && TYPE_BITS == 16 && !COMPLEX && SIZE_M * SIZE_K <= 16 && SIZE_K * SIZE_N <= 16 && \
+    (SEVERAL == 2 && TYPE_BITS == 16 && !COMPLEX && SIZE_M * SIZE_N * SIZE_K % 2 && SIZE_M * SIZE_K <= 16 && SIZE_K * SIZE_N <= 16 && \
      SIZE_M * SIZE_N <= 16)
 
 // Matrices as they are stored, and in shared memory: leading dimensions, and elements from one matrix to the next.

@@ -10,8 +10,8 @@
 
 #include "tiny/multiply_mma_f16.cuh"
 
-// Where the products of a warp are: what is shared, and the other operand and the results of each. Neighbours in a run, of
-// which there may be fewer than eight, have their operands MINE elements apart, and results STEP_C.
+// Where the products of a warp are: what is shared, and the other operand and the results of each. They are neighbours in a run,
+// of which there may be fewer than eight: their operands are MINE elements apart, and results STEP_C.
 template <int MINE> struct Neighbours {
     const Stored *shared, *first, *first_c;
     Stored *first_out;
@@ -23,13 +23,6 @@ template <int MINE> struct Neighbours {
     INLINE bool there(int o) const { return o < count; }
 };
 
-// One of eight values that a lane has in registers.
-template <typename Value> INLINE Value one_of(const Value (&x)[SEVERAL], int which) {
-    Value found = x[0];
-    UNROLL for (int o = 1; o < SEVERAL; o++) found = which == o ? x[o] : found;
-    return found;
-}
-
 // The same of eight neighbours.
 template <int MINE> struct Eight : Neighbours<MINE> {
     INLINE Eight(const Neighbours<MINE> &of) : Neighbours<MINE>(of) {}
@@ -37,16 +30,12 @@ template <int MINE> struct Eight : Neighbours<MINE> {
     INLINE bool there(int) const { return true; }
 };
 
-// The same of products anywhere.
-struct Scattered {
-    const Stored *shared, *each[SEVERAL], *each_c[SEVERAL];
-    Stored *each_out[SEVERAL];
-    bool is_there[SEVERAL];
-    INLINE const Stored *mine(int o) const { return one_of(each, o); }
-    INLINE const Stored *c(int o) const { return one_of(each_c, o); }
-    INLINE Stored *out(int o) const { return one_of(each_out, o); }
-    INLINE bool there(int o) const { return one_of(is_there, o); }
-};
+// One of eight values that a lane has in registers.
+template <typename Value> INLINE Value one_of(const Value (&x)[SEVERAL], int which) {
+    Value found = x[0];
+    UNROLL for (int o = 1; o < SEVERAL; o++) found = which == o ? x[o] : found;
+    return found;
+}
 
 // The product of a fragment's column: neighbouring lanes write results of neighbouring products, whose banks are further
 // apart than those of products with other columns.

@@ -237,7 +237,7 @@ def _shared_axis(p: Problem) -> int | None:
 
 
 def stacks(p: Problem) -> bool:
-    """Whether tensor cores take eight products with one operand better than one: odd matrices of 16 bits."""
+    """Whether what tensor cores take of one product is bad: odd matrices of 16 bits."""
     odd = any(extent % 2 for extent in p.extents)
     real = p.dtype.real_bits == 16 and not p.dtype.is_complex
     return real and odd and min(p.extents) >= 5 and max(p.extents) <= 32
@@ -472,26 +472,28 @@ def shares(p: Problem) -> bool:
 
 def pairs(p: Problem) -> bool:
     """Whether two products of a thread are neighbours along the innermost of several axes, which it reads by
-    words: tiny matrices of 16 bits."""
-    tiny = max(p.m * p.k, p.k * p.n, p.m * p.n) <= PAIRED
+    words: tiny odd matrices of 16 bits. (On an H200 those of order 4, which vectors divide, were slower.)"""
+    tiny = max(p.m * p.k, p.k * p.n, p.m * p.n) <= PAIRED and p.m * p.n * p.k % 2 == 1
     return bool(p.outer) and p.dtype.real_bits == 16 and not p.dtype.is_complex and tiny
 
 
 def by_along(p: Problem, several: Any) -> Any:
     """Whether the products of a thread or a warp lie along the second axis of a tile: where one operand is
-    shared along it; but pairs are neighbours in a run, and so are those of tensor cores where runs share one,
-    as those of different runs lie far apart."""
+    shared along it; but pairs, and those of a warp, are neighbours in a run."""
     found = tile(p) if p.outer else None
     if found is None or all(found.outer[:2]):
         return np.equal(several, 0)
-    runs = pairs(p) & np.equal(several, 2)
-    return ~(runs | (np.equal(several, STACKED) & in_runs(p)))
+    return ~((pairs(p) & np.equal(several, 2)) | np.equal(several, STACKED))
 
 
-def in_runs(p: Problem) -> bool:
-    """Whether runs of a tile share an operand and have as many products as tensor cores take."""
-    found = tile(p) if p.outer else None
-    return found is not None and p.batch >= STACKED and not all(found.inner[:2])
+def eights(p: Problem) -> bool:
+    """Whether eight neighbours in a run share an operand, of 16 bits and real."""
+    if not p.outer or p.dtype.real_bits != 16 or p.dtype.is_complex:
+        return False
+    found = tile(p)
+    turned = found.turned if found is not None else (False, False, False)
+    a, b = (not stride for stride in p.strides[:2])
+    return (a and not turned[1]) or (b and not turned[0])
 
 
 def items(p: Problem, rows: Any, columns: Any, group: Any, several: Any = 1) -> Any:

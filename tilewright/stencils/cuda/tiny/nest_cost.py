@@ -25,6 +25,7 @@ from tilewright.stencils.cuda.tiny.needs import (
     asking,
     busy,
     by_along,
+    eights,
     held,
     items,
     kept,
@@ -127,6 +128,9 @@ def cost(p: Problem, device: Device, columns: Columns, found: list[Work], x: Map
         np.array([getattr(work, name) for work in found])[variant]
         for name in ("instructions", "read", "written", "sectors")
     )
+    # Products that a thread has room for and that are not there are computed, too.
+    computed_of = items(p, rows, cols, group, several) * several / (tiles(p, rows, cols) * group)
+    instructions, read = instructions * computed_of, read * computed_of
     issue = (each * x["nest_item"] + instructions) / 128
     more = np.maximum(sectors - _whole_sectors(p), 0)
     stores = np.where(columns["direct"] == 1, x["nest_sector"] * more, x["nest_store"] * written)
@@ -190,7 +194,7 @@ def _variants(space: Space, p: Problem, x: Mapping[str, Any]) -> list[Work]:
         for across in ((0, 1) if tiles(p, *shape[:2]) > 1 else (0,))
         for turn in ((0, 1) if shape[2] == 1 else (0,))
     ]
-    if stacks(p) and shares(p):
+    if stacks(p) and eights(p):
         works.append(_stacked(p))
     return sorted(works, key=lambda work: _clocks(p, work, x))[:_VARIANTS]
 
@@ -261,8 +265,7 @@ def _pair(p: Problem, banks: tuple[int, int, int, int] | None) -> Work:
 
 def _stacked(p: Problem) -> Work:
     """What eight products of one operand ask for on tensor cores."""
-    outer, size = bool(by_along(p, STACKED)), p.dtype.itemsize
-    one_a = _one(p, outer)[0]
+    size, one_a = p.dtype.itemsize, _one(p, False)[0]
     fixed, free = (p.m, p.n) if one_a else (p.n, p.m)
     # Fragments of eight lines of one product, and of one line of each.
     whole = 0 if one_a else free // 8
@@ -271,8 +274,7 @@ def _stacked(p: Problem) -> Work:
     r, q = _LANES // 4, _LANES % 4
 
     def begins(product: Any, which: int) -> Any:
-        inner, other = (0 * _LANES, product) if outer else (product, 0 * _LANES)
-        return _begins(p, inner, other, along, piece)[which]
+        return _begins(p, product, 0 * _LANES, along, piece)[which]
 
     lda, ldb = p.k if p.transposed_a else p.m, p.n if p.transposed_b else p.k
     line_a, deep_a = (lda, 1) if p.transposed_a else (1, lda)

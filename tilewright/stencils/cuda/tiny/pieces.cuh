@@ -82,28 +82,14 @@ INLINE void multiply_products(Find find, const Scalars &s) {
         const int inner = unit % UNITS_IN, along = unit / UNITS_IN;
         Spot spot;
 #if MMA && SEVERAL > 1
-        constexpr bool NEAR = !BY_ALONG && !(ONE_A ? TURNED_B : TURNED_A);
-        const int in = BY_ALONG ? inner : inner * SEVERAL, out = BY_ALONG ? along * SEVERAL : along;
-        if (!find(in, out, spot)) continue;
-        if constexpr (NEAR) {
-            const int count = min(min(SEVERAL, INNER - in), spot.left);
-            constexpr int MINE = ONE_A && ONE_B ? 0 : ONE_A ? STEP_B : STEP_A;
-            const Neighbours<MINE> of = {ONE_A ? spot.a : spot.b, ONE_A ? spot.b : spot.a, spot.c, spot.out, count};
-            if (count == SEVERAL) MultiplyStacked<ONE_A, Eight<MINE>>(of, s).all();
-            else MultiplyStacked<ONE_A, Neighbours<MINE>>(of, s).all();
-        } else {
-            Scattered of;
-            of.shared = ONE_A ? spot.a : spot.b;
-            UNROLL for (int o = 0; o < SEVERAL; o++) {
-                const int next_in = BY_ALONG ? in : in + o, next_out = BY_ALONG ? out + o : out;
-                Spot found = spot;
-                of.is_there[o] = next_in < INNER && next_out < ALONG && find(next_in, next_out, found);
-                of.each[o] = ONE_A ? found.b : found.a;
-                of.each_c[o] = found.c;
-                of.each_out[o] = found.out;
-            }
-            MultiplyStacked<ONE_A, Scattered>(of, s).all();
-        }
+        // Products of a warp are neighbours in a run.
+        const int first = inner * SEVERAL;
+        if (!find(first, along, spot)) continue;
+        const int count = min(min(SEVERAL, INNER - first), spot.left);
+        constexpr int MINE = ONE_A && ONE_B ? 0 : ONE_A ? STEP_B : STEP_A;
+        const Neighbours<MINE> of = {ONE_A ? spot.a : spot.b, ONE_A ? spot.b : spot.a, spot.c, spot.out, count};
+        if (count == SEVERAL) MultiplyStacked<ONE_A, Eight<MINE>>(of, s).all();
+        else MultiplyStacked<ONE_A, Neighbours<MINE>>(of, s).all();
 #elif MMA
         if (!find(inner, along, spot)) continue;
         multiply_mma(tile, spot.a, LD_A, spot.b, LD_B, spot.c, spot.out, LD_C, s);

@@ -67,7 +67,8 @@ INLINE void multiply_batch(const Nested &given, const Scalars &scalars) {
             spot.left = known.products() - in_run;
             return true;
         };
-        constexpr bool BY_ALONG = !PAIRS && !IN_RUNS && (!ALONG_A || !ALONG_B);
+        // Pairs, and eight products of a warp, are neighbours in a run.
+        constexpr bool BY_ALONG = !PAIRS && SEVERAL < 8 && (!ALONG_A || !ALONG_B);
         multiply_products<PIECE, TILE, BY_ALONG, SHARED_A || (BY_ALONG ? !ALONG_A : HELD_A), SHARED_B || (BY_ALONG ? !ALONG_B : HELD_B)>(find, scalars);
     };
     walk<ASKING, TWICE>(given.pieces, mine, known, policy, fetch, multiply_tile);

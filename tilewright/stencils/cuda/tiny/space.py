@@ -29,6 +29,7 @@ from tilewright.stencils.cuda.tiny.needs import (
     Tile,
     asking,
     busy,
+    eights,
     flat,
     flying_bytes,
     items,
@@ -108,7 +109,7 @@ def params(p: Problem, device: Device) -> list[Param]:
 def _several(p: Problem) -> tuple[int, ...]:
     """How many products a thread or a warp may have."""
     if shares(p):
-        return (*SEVERAL, STACKED)
+        return (*SEVERAL, STACKED) if eights(p) else SEVERAL
     return (1, 2) if pairs(p) else (1,)
 
 
@@ -376,12 +377,12 @@ def _of_the_group(p: Problem, device: Device) -> Iterator[Rule]:
         "a thread has all of both C of a pair",
         lambda rows, columns, several: (several != 2) | (not pairs(p)) | (tiles(p, rows, columns) == 1),
     )
-    stacks = p.dtype.real_bits == 16 and not p.dtype.is_complex
+    stacked = eights(p)
     yield Rule(
         "stacked",
         "hard",
-        f"{STACKED} products of a warp are of 16 bits and real, and it has all of their C",
-        lambda rows, columns, several: (several < STACKED) | (stacks & (tiles(p, rows, columns) == 1)),
+        f"{STACKED} products of a warp are neighbours with one operand, real halves, and it has all their C",
+        lambda rows, columns, several: (several < STACKED) | (stacked & (tiles(p, rows, columns) == 1)),
     )
     yield Rule(
         "direct",

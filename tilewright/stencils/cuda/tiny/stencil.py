@@ -33,10 +33,8 @@ from tilewright.stencils.cuda.tiny.cost import best, cost
 from tilewright.stencils.cuda.tiny.needs import (
     LARGEST,
     PATHS,
-    STACKED,
     flat,
     held,
-    in_runs,
     kept,
     pieces,
     rounds,
@@ -128,7 +126,6 @@ class TinyStencil(CudaStencil):
                 joined = (int(tiled.joined(which, config["group"])) for which in range(3))
                 defines |= {f"JOINED_{x}": one for x, one in zip("ABC", joined, strict=True)}
                 defines |= {f"TURNED_{x}": int(turns) for x, turns in zip("AB", tiled.turned, strict=False)}
-                defines["IN_RUNS"] = int(config.get("several", 1) == STACKED and in_runs(p))
                 defines |= {f"ALONG_{x}": int(moves) for x, moves in zip("AB", tiled.outer, strict=False)}
         # What is not staged needs no constants, and one program serves all leading dimensions.
         known = spaced(p) if config["path"] != "plain" else ((0, 0),) * 3
