@@ -137,7 +137,7 @@ def _candidates(p: Problem, device: Device, x: Mapping[str, Any], waste: float) 
         p,
         *(found[name] for name in ("path", "mma", "direct", "tile", "stages", "packed", width(p))),
     )
-    # Each of four schedulers has its own registers, and as many warps of all blocks as the others, or one fewer.
+    # Each of four schedulers has its own registers, and as many warps as the others, or one fewer.
     quarter = device["registers_per_sm"] // 4 // (32 * -(-needed // 8) * 8)
     held = np.minimum(resident(shared, needed, of_block, device), x["blocks"])
     held = np.minimum(held, 4 * quarter // of_block)
