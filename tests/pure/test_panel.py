@@ -146,6 +146,8 @@ def test_long_tiles_for_long_panels_and_no_waste_for_short_ones() -> None:
     config = PANEL.default(problem("s:70x4x4@100000"), H200)
     assert config["tile"] < 140
     assert PANEL.default(problem("d:4000x8x8@1000"), H200)["tile"] <= 512
+    # All of a narrow one that begins anywhere in a word is one run of bytes, to and fro.
+    assert PANEL.default(problem("h:nt:1869x2x2@60000"), H200)["tile"] == 2048
 
 
 def test_the_model_counts_what_a_row_takes() -> None:

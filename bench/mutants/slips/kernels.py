@@ -250,6 +250,24 @@ SLIPS: tuple[Slip, ...] = (
         f"{_EMULATED}/test_unaligned.py",
     ),
     Slip(
+        "tilewright/stencils/cuda/panel/pipeline_bulk.cuh",
+        "bulk_read<0>();",
+        "bulk_read<1>();",
+        f"{_EMULATED}/test_panel.py",
+    ),
+    Slip(
+        "tilewright/stencils/cuda/panel/pipeline_bulk.cuh",
+        "loaders_sync();",
+        "__syncwarp();",
+        f"{_EMULATED}/test_panel.py",
+    ),
+    Slip(
+        "tilewright/stencils/cuda/panel/item.cuh",
+        "place -= of_each;",
+        "place -= 1;",
+        f"{_EMULATED}/test_panel.py",
+    ),
+    Slip(
         "tilewright/stencils/cuda/boxes/results.cuh",
         "bulk_read<0>();",
         "// read",

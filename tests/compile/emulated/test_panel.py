@@ -8,6 +8,7 @@ import pytest
 
 from tests import marks
 from tests.emulator.cases import H200, allowed, found_wrong, problem
+from tests.emulator.machine import SCHEDULES
 
 pytestmark = marks.COMPILED
 
@@ -53,4 +54,6 @@ def test_panel_multiplies(text: str, layout: str, fixed: dict[str, Any]) -> None
     few = {"mma": 0, "packed": 0, "movers": 1, "warps": 2, "stages": 2, "blocks": 132, "tile": 32} | fixed
     found = allowed("panel", p, H200, 60, 1, **few)
     config = min(found, key=lambda c: abs(c["rows"] * c["columns"] - 8 * max(1, c["mma"])))
-    assert found_wrong("panel", [(p, config)], grid_x=2) == []
+    # Warps that move tiles may come in any order, also before the one that makes their barriers.
+    again = len(SCHEDULES) if config["movers"] > 1 else 1
+    assert found_wrong("panel", [(p, config)] * again, grid_x=2) == []

@@ -25,3 +25,5 @@ BULK_INLINE void box_store(const TensorMap &map, int x, int y, int z, const void
     asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%1, %2, %3}], [%4];"
                  ::"l"(&map), "r"(x), "r"(y), "r"(z), "r"(shared_address(from)) : "memory");
 }
+
+BULK_INLINE void bulk_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }

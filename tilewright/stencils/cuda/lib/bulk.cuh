@@ -73,14 +73,6 @@ BULK_INLINE void bulk_store(void *to, const void *from, int bytes, unsigned long
                      ::"l"(to), "r"(shared_address(from)), "r"(bytes) : "memory");
 }
 
-// A store of a group that bulk_commit ends.
-BULK_INLINE void bulk_put(void *to, const void *from, int bytes) {
-    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;"
-                 ::"l"(to), "r"(shared_address(from)), "r"(bytes) : "memory");
-}
-
-BULK_INLINE void bulk_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
-
 // Waits until all stores of this thread but the last few have read shared memory.
 template <int BUT> BULK_INLINE void bulk_read() {
     asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(BUT) : "memory");

@@ -31,12 +31,12 @@ from tilewright.stencils.cuda.panel.needs import (
     strides,
     width,
 )
-from tilewright.stencils.cuda.panel.space import ALONG, PER_SM, TILES, bulk_takes, slots, threads
+from tilewright.stencils.cuda.panel.space import ALONG, PER_SM, PIECE, TILES, bulk_takes, slots, threads
 from tilewright.stencils.cuda.tiny.needs import registers, vector, words_of_sum
 from tilewright.stencils.cuda.tiny.space import sides
 
 Columns = dict[str, Any]
-_RINGS = ((1, 2, 4, 8, 12, 16), (1, 2, 4), (2, 3, 4))
+_RINGS = ((1, 2, 4, 8, 12), (1, 2, 4), (2, 3, 4))
 """Warps, movers and stages of the rings that are proposed."""
 _BLOCK = ("path", "direct", "warps", "movers")
 SECTOR = 32
@@ -97,6 +97,7 @@ def _candidates(p: Problem, device: Device, x: Mapping[str, Any], waste: float) 
     part = np.array(list(dict.fromkeys(_parts(p, x))))
     fitting = [t for t in TILES if t * p.dtype.itemsize % WIDEST == 0]
     longest = min([t for t in fitting if t >= length(p)] or fitting[-1:])
+    fitting = [t for t in fitting if t <= PIECE or t >= length(p)]
     full = {t: length(p) / (-(-length(p) // t) * t) for t in fitting if t <= longest}
     tiles = [t for t in full if full[t] >= (1 - waste) * max(full.values())]
     paths = [path for path in PATHS if path == "async" or ("bulk_copy" in device.supports and bulk_takes(p))]
@@ -125,30 +126,41 @@ def _candidates(p: Problem, device: Device, x: Mapping[str, Any], waste: float) 
     }
     found |= {"columns": columns, "warps": warps, "movers": movers, "stages": stages}
     found = {name: column[left] for name, column in found.items()}
+    of_block = threads(*(found[name] for name in _BLOCK)) // 32
     # The compiler takes more registers than the loop needs, for reads ahead.
-    needed = registers(p, found["mma"], found["rows"], found["columns"])
-    needed = (x["registers"] * needed).astype(int) + x["registers_beside"]
+    needed = np.zeros(len(found["mma"]), int)
+    for some, kind in _kinds(p, found):
+        loop = registers(p, *(found[name][some] for name in ("mma", "rows", "columns")))
+        needed[some] = x[kind]["registers"] * loop + x[kind]["registers_beside"]
+    needed += x["registers_more"] * (of_block > 8)
     shared = shared_bytes(
         p,
         *(found[name] for name in ("path", "mma", "direct", "tile", "stages", "packed", width(p))),
     )
-    held = np.minimum(
-        resident(shared, needed, threads(*(found[name] for name in _BLOCK)) // 32, device),
-        x["blocks"],
-    )
+    # Each of four schedulers has its own registers, and as many warps as the others, or one fewer.
+    quarter = device["registers_per_sm"] // 4 // (32 * -(-needed // 8) * 8)
+    held = np.minimum(resident(shared, needed, of_block, device), x["blocks"])
+    held = np.minimum(held, 4 * quarter // of_block)
     found["blocks"] = np.array((0, *PER_SM))[np.searchsorted(PER_SM, held, side="right")] * device["sms"]
     return found
 
 
+def _kinds(p: Problem, columns: Columns) -> Iterator[tuple[Any, str]]:
+    """Which configs multiply by multiply-add units and which by tensor cores, with what their constants are
+    called."""
+    with_mma = columns["mma"] != 0
+    for some, name in ((~with_mma, "fma"), (with_mma, "mma")):
+        if some.any():
+            yield some, f"{name} {p.dtype.real_bits}"
+
+
 def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -> Any:
     """Clocks of an SM for a row of the panel, by tensor cores and by multiply-add units."""
-    with_mma = columns["mma"] != 0
-    found = np.full(len(with_mma), np.inf)
-    for mma, name in ((False, "fma"), (True, "mma")):
-        some = (with_mma == mma) & (columns["blocks"] > 0)
+    found = np.full(len(columns["mma"]), np.inf)
+    for kind, name in _kinds(p, columns):
+        some = kind & (columns["blocks"] > 0)
         if some.any():
-            constants = x[f"{name} {p.dtype.real_bits}"]
-            found[some] = _clocks(p, device, {n: c[some] for n, c in columns.items()}, constants)
+            found[some] = _clocks(p, device, {n: c[some] for n, c in columns.items()}, x[name])
     return found
 
 
@@ -176,7 +188,7 @@ def _clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float]
         np.where(bulk, 0, x["word"] * words + x["half"] * halves) + x["packed"] * columns["packed"] * small
     )
     columns_of_panel = np.where(panel_run(p, columns["path"], tile), 1, p.k if along(p) else 1)
-    loads = columns_of_panel + (small > 0) + updates * (short(p) if long_m(p) else 1)
+    loads = columns_of_panel + (small > 0) + updates * _runs(p, columns)
     stores = (columns["direct"] == 0) * _runs(p, columns)
     edges = stores * (long_m(p) and units(p)[2] < WIDEST)
     loading, storing = bulk * x["run"] * loads, bulk * (x["run"] * stores + x["edge"] * edges)
@@ -184,7 +196,9 @@ def _clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float]
     power = x["power"]
     units_of_all = columns["warps"] * rounds * np.maximum(units_busy, reads)
     waited = x["latency"] + x["alone"] * (rounds * of_part + moved / columns["warps"])
-    serving = x["serve"] * np.maximum(loading, storing) / columns["movers"]
+    # Warps that move tiles have whole runs each.
+    shares = [-(-runs // columns["movers"]) / runs for runs in (loads, np.maximum(stores, 1))]
+    serving = x["serve"] * np.maximum(loading * shares[0], storing * shares[1])
     flight = x["flight"] / (columns["stages"] - 1 + bulk * 1)
     longest = sum(each**power for each in (memory, issued, units_of_all, waited / per_sm))
     longest = longest + (serving / per_sm) ** power + (flight / per_sm) ** power
@@ -210,8 +224,7 @@ def _stores(p: Problem, columns: Columns) -> Any:
 def _runs(p: Problem, columns: Columns) -> Any:
     """Runs of C that a tile leaves shared memory by: one where its columns follow each other."""
     one = one_run(p, columns["path"], columns["direct"], columns["tile"])
-    # Of 16 bits one run did not make what is fitted to many of them a better guess.
-    return np.where(one & (p.dtype.real_bits != 16) | (not long_m(p)), 1, short(p))
+    return np.where(one | (not long_m(p)), 1, short(p))
 
 
 def _partial(p: Problem, columns: Columns, count: Any) -> Any:

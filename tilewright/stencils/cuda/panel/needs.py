@@ -16,7 +16,7 @@ PATHS = ("async", "bulk")
 LARGEST = 64
 """Extent up to which the two short ones are served: that of matrices that are kept whole in shared memory."""
 
-LONGEST = 512
+LONGEST = 4096
 """Rows of the panel in the longest tile."""
 
 

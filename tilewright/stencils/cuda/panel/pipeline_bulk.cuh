@@ -54,7 +54,6 @@ INLINE void multiply_batch(const Gemm &g, const Scalars &scalars) {
 
     int now = 0, buffer = 0;
     unsigned int parity = 0, parity_left = 1;  // both buffers are free at first
-    bool begun = false;                        // whether a tile was written
     _Pragma("unroll 1") for (; tiles.any(); tiles.next()) {
         unsigned char *const stage = ring + now * STAGE, *const to = shared_memory + AT_OUT + buffer * BYTES_C;
         const Item x = tiles.item();
@@ -68,10 +67,8 @@ INLINE void multiply_batch(const Gemm &g, const Scalars &scalars) {
         } else if (writes) {
             ResultRuns::store(x.c, to, g.ldc, x.count);
             ResultRuns::store_edges(x.c, to, g.ldc, x.count);
-            // This tile may be on its way while the next one is asked for; the one before it has left.
-            bulk_read<1>();
-            if (begun) barrier_expect(left + 8 * (buffer ^ 1), 0);
-            begun = true;
+            bulk_read<0>();
+            barrier_expect(left + 8 * buffer, 0);
         } else {
             const int head = ALONG && !PANEL_RUN ? 0 : Run(x.panel, 0).head(), head_c = LONG_M && !ONE_RUN ? 0 : Run(x.c, 0).head();
             const Stored *const panel = (const Stored *)(stage + head);

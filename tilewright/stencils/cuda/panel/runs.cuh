@@ -26,14 +26,13 @@ template <bool IS_ALONG, int COLS, int LD, int ACROSS> struct Runs {
             expected += run(at, ld, i, count).load(to + i * LD * SIZE, begin, end, barrier);
         return expected;
     }
-    // By the threads that write, a run each; those of a thread are one group of its stores, which may be empty.
+    // By the threads that write, a run each.
     static INLINE void store(Stored *to, const unsigned char *from, long long ld, int count) {
         _Pragma("unroll 1") for (int i = first(); i < COUNT; i += MOVING) {
             const Run x = run(to, ld, i, count);
             const int ahead = x.ahead<GRAIN>(), whole = x.whole<GRAIN>();
-            if (whole > 0) bulk_put((void *)(x.from + ahead), from + i * LD * SIZE + x.head() + ahead, whole);
+            if (whole > 0) bulk_store<false>((void *)(x.from + ahead), from + i * LD * SIZE + x.head() + ahead, whole, 0);
         }
-        bulk_commit();
     }
     // By the same threads: what is before and behind whole grains.
     static INLINE void store_edges(Stored *to, const unsigned char *from, long long ld, int count) {

@@ -15,6 +15,7 @@ from tilewright.space import Param, Rule
 from tilewright.stencils.cuda import limits
 from tilewright.stencils.cuda.common import WIDEST
 from tilewright.stencils.cuda.panel.needs import (
+    LONGEST,
     PATHS,
     along,
     length,
@@ -28,7 +29,14 @@ from tilewright.stencils.cuda.panel.needs import (
 from tilewright.stencils.cuda.tiny.needs import registers, words_of_sum
 from tilewright.stencils.cuda.tiny.space import sides
 
-TILES = (16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 192, 224, 256, 320, 384, 448, 512)
+TILES = (
+    *(16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 192, 224, 256, 320, 384, 448, 512),
+    *(576, 640, 704, 768, 896, 1024, 1152, 1280, 1408, 1536, 1792, 2048),
+    *(2304, 2560, 2816, 3072, 3584, LONGEST),
+)
+"""Rows of a tile."""
+PIECE = 512
+"""Rows of a tile that is a piece of a panel, at most; longer ones hold all of a narrow one, as one run."""
 ALONG = (1, 2, 4, 8, 16)
 """Rows along the panel of a thread; a warp with tensor cores has 8 times as many, or 16."""
 MOVERS = (1, 2, 4)
@@ -142,6 +150,12 @@ def _of_the_tile(p: Problem) -> Iterator[Rule]:
         lambda tile: tile * p.dtype.itemsize % WIDEST == 0,
     )
     yield Rule("tile-in-panel", "soft", "a tile is not longer than the panel", lambda tile: tile <= least)
+    yield Rule(
+        "tile-long",
+        "soft",
+        "a tile of more than 512 rows holds all of the panel",
+        lambda tile: (tile <= PIECE) | (tile >= length(p)),
+    )
     yield Rule(
         "tile-full",
         "soft",
