@@ -197,9 +197,11 @@ def _of_members(p: Problem, lanes: Any, members: Any, x: Mapping[str, Any]) -> A
     of_strip = eights * (tall + across) * (2 * reads + lanes) + -(-eights // 2) * across * lanes
     put = 2 * tall * across * (4 + 1.5 * lanes)
     once, area, size = p.m * p.k + p.k * p.n, p.m * p.n, p.dtype.itemsize
-    vectors = once * (size / WIDEST) * (1 if straight else 1 + WIDEST / (np.maximum(members, 1) * size))
-    leaving = area * (size / WIDEST if straight or p.stride_c != 1 else 1)
-    return _WARP * high * (of_strip + put) / lanes + x["copy_member"] * (vectors + leaving)
+    # A row that begins anywhere has another vector, and vectors of packs have addresses of their own.
+    beside = 0 if straight else WIDEST / (np.maximum(members, 1) * size)
+    each = x["copy_member"] * (1 if straight and not layout(p).pack else x["copy_apart"])
+    vectors = (once + area) * (size / WIDEST) * (1 + beside)
+    return _WARP * high * (of_strip + put) / lanes + each * vectors
 
 
 def cost(p: Problem, device: Device, columns: Columns) -> Any:
