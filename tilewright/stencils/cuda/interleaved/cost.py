@@ -178,7 +178,8 @@ def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -
     left = (stages == 0) & (unroll < p.k) & (p.k % unroll > 0)
     waiting = waiting * np.where(left, x["left"], 1.0)
     # What each way was measured to take for what it should.
-    way = np.select([bulk > 0, ringed, members > 0], [x["bulk"], x["ring"], x["members"]], 1.0)
+    of_members = x["members"] * (1 + (0 if layout(p).pack else x["short"]) / (np.maximum(members, 1) * size))
+    way = np.select([bulk > 0, ringed, members > 0], [x["bulk"], x["ring"], of_members], 1.0)
     if pack:
         way = way * np.where(
             members > 0,
