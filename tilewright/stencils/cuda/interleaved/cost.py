@@ -173,6 +173,8 @@ def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -
     busy = (x["issue"] * issue) ** power + far**power + memory**power
     stepped = ((stages > 0) & (group == 0) & (members == 0)) * -(-p.k // depth)
     waiting = 1 + (x["few"] + x["step"] * stepped) / running
+    # Every block of a ring that threads fill waits for its first steps.
+    waiting = waiting + x["fill"] * ringed * np.minimum(stages - 1, stepped) / np.maximum(stepped, 1)
     # Steps that are left over at the end of k come one by one.
     unroll = columns["unroll_k"]
     left = (stages == 0) & (unroll < p.k) & (p.k % unroll > 0)
