@@ -21,8 +21,8 @@ from tilewright.tuning.gemm.verify import Case, judge, prepare
 
 RIGHT = "right"
 CUT = frozenset({"middle", "panel", "single", "pipelined", "members"})
-"""Stencils, and ``interleaved`` on tensor cores (jobs whose names end so), that copy the last bytes of a column,
-or of neighbouring matrices, by a ``cp.async`` that is told to read fewer than it could.
+"""Stencils, and ``interleaved`` on tensor cores (jobs whose names end so), that copy the last bytes of a
+column, or of neighbouring matrices, by a ``cp.async`` that is told to read fewer than it could.
 The device reads as few, but memcheck takes it for all, so their allocations are whole words of 16 bytes."""
 
 
