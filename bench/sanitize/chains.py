@@ -14,6 +14,7 @@ from bench.sanitize.lists import stored, wide
 from bench.sanitize.small import ORDERS
 from tilewright.catalog import STENCILS
 from tilewright.model import DTYPES, ChainProblem, Device, DType, Factor, Stored
+from tilewright.space import HARDWARE
 
 CHAINS = ((5, 3, 6, 4), (8, 8, 8, 8), (16, 12, 16, 9), (17, 32, 7, 32), (1, 2, 3, 4), (6, 4, 6))
 """Extents of chains, those of C first and last."""

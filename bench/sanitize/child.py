@@ -20,8 +20,9 @@ from tilewright.tuning.gemm.operands import Region, scalars
 from tilewright.tuning.gemm.verify import Case, judge, prepare
 
 RIGHT = "right"
-CUT = frozenset({"middle", "panel", "single", "pipelined"})
-"""Stencils that copy the last bytes of a column by a ``cp.async`` that is told to read fewer than it could.
+CUT = frozenset({"middle", "panel", "single", "pipelined", "members"})
+"""Stencils, and ``interleaved`` on tensor cores (jobs whose names end so), that copy the last bytes of a
+column, or of neighbouring matrices, by a ``cp.async`` that is told to read fewer than it could.
 The device reads as few, but memcheck takes it for all, so their allocations are whole words of 16 bytes."""
 
 
@@ -65,7 +66,7 @@ def _batch(job: Job, binary: Binary, unread: bool) -> str:
     memories = []
     for name, region in zip("ABC", regions, strict=True):
         part = region.words[_bytes(region)]
-        unit = 16 if job.stencil in CUT else 1
+        unit = 16 if {job.stencil, job.name.rpartition("_")[2]} & CUT else 1
         memories.append(driver.allocate(-(-(job.shift + part.nbytes) // unit) * unit))
         if not (unread and name == "C"):
             driver.upload(memories[-1].address + job.shift, part)

@@ -23,7 +23,14 @@ from tilewright.model import DTYPES, ChainProblem, Factor, Problem, Stored
 from tilewright.planning import chains, classes
 from tilewright.space import HARDWARE, KINDS
 from tilewright.stencils.cuda.chain import banks
-from tilewright.stencils.cuda.chain.needs import reads_once, registers, shared_bytes, stage_bytes, strips
+from tilewright.stencils.cuda.chain.needs import (
+    placed,
+    reads_once,
+    registers,
+    shared_bytes,
+    stage_bytes,
+    strips,
+)
 from tilewright.stencils.cuda.chain.stencil import ChainStencil
 from tilewright.stencils.cuda.common import fitted
 from tilewright.stencils.cuda.source import program
@@ -309,6 +316,21 @@ def test_shared_memory_is_what_the_kernel_lays_out() -> None:
     assert shared_bytes(halves, "async", 0, 4, 2, 0) == 512 + 2 * 2 * 2048 + 4096 + 2048
     # On tensor cores it stays in registers.
     assert shared_bytes(halves, "async", 16, 4, 2, 0) == 512 + 2 * 2 * 2048 + 2048
+    # Results in the place of what is added need no room.
+    assert shared_bytes(p, "bulk", 0, 4, 2, 1) == 128 + 2 * 3 * each + each
+
+
+def test_results_take_the_place_of_what_nobody_else_reads() -> None:
+    p = covariance("s", 5, 1000)
+    f, _, q = p.operands
+    assert placed(p)
+    assert not placed(replace(p, add=None))
+    assert not placed(replace(p, add=Factor(2, "t")))
+    assert not placed(replace(p, operands=(f, f, replace(q, stride=0))))
+    assert not placed(replace(p, add=Factor(1)))
+    broken = CHAIN.default(p, H200).with_(in_place=1)
+    space = CHAIN.space(replace(p, add=Factor(2, "t")), H200)
+    assert "in-place" in [rule.name for rule in space.why(broken)]
 
 
 @pytest.mark.parametrize("device", [A100, H200], ids=["a100", "h200"])

@@ -270,6 +270,53 @@ def test_what_does_not_come_by_bulk_copies(text: str, fields: dict[str, object],
     assert name in [rule.name for rule in STENCIL.space(p, H200).why(broken)]
 
 
+# ---- tensor cores
+
+
+def test_halves_of_many_rows_go_to_tensor_cores() -> None:
+    p = problem("h:12x10x13@300000/all")
+    config = STENCIL.default(p, H200)
+    assert config["members"] > 0
+    asked = STENCIL.launch(p, config)
+    assert asked.block == (32 * config["warps"], 1, 1)
+    assert asked.grid[0] == config["blocks"]
+    # Elements of A and B in rows of an odd number of 16 bytes, and those of C likewise.
+    row = 16 * (2 * config["members"] // 16 | 1)
+    assert asked.shared == (config["stages"] * (156 + 130) + 120) * row
+    assert STENCIL.default(problem("s:12x10x13@300000/all"), H200)["members"] == 0
+    assert STENCIL.default(p.with_(beta="1"), H200)["members"] == 0
+
+
+def test_rows_that_begin_anywhere_take_a_vector_more() -> None:
+    p = problem("b:3x2x4@300001/all", align=2)
+    config = STENCIL.default(problem("h:12x10x13@300000/all"), H200).with_(members=16, stages=2)
+    asked = shared_bytes(p, *(config[name] for name in BLOCK))
+    assert asked == 2 * (12 + 8) * 16 * 3 + 6 * 16 * 3
+
+
+@pytest.mark.parametrize(
+    ("text", "fields", "changes", "name"),
+    [
+        ("s:12x10x13@300000/all", {}, {}, "members-type"),
+        ("hc:12x10x13@300000/all", {}, {}, "members-type"),
+        ("h:12x10x13@300000/all", {"stride_b": 0}, {}, "members-both"),
+        ("h:12x10x13@300000/all", {"beta": "any"}, {}, "members-new"),
+        ("h:12x10x13@300000/4", {"align": 8}, {}, "members-packs"),
+        ("h:12x10x13@300000/all", {}, {"lanes": 1}, "members-lanes"),
+        ("h:12x10x13@300000/all", {}, {"stages": 0}, "members-ring"),
+        ("h:12x10x13@300000/all", {}, {"team": 2}, "members-alone"),
+        ("h:12x10x13@300000/all", {}, {"lanes": 8, "members": 16, "warps": 8}, "members-busy"),
+    ],
+)
+def test_what_tensor_cores_do_not_multiply(
+    text: str, fields: dict[str, object], changes: dict[str, int], name: str
+) -> None:
+    p = problem(text, **fields)
+    p = p.with_(m=p.m, stride_b=fields.get("stride_b", 1))
+    config = STENCIL.default(problem("h:12x10x13@300000/all"), H200).with_(**changes)
+    assert name in [rule.name for rule in STENCIL.space(p, H200).why(config)]
+
+
 def test_every_constant_of_the_model_has_a_meaning() -> None:
     path = Path(cost.__file__).parents[1] / "data" / "interleaved.json"
     assert set(json.loads(path.read_text())["meaning"]) == set(fitted("interleaved", H200))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -76,6 +77,21 @@ def test_tensor_cores_multiply_neighbours(text: str, fields: dict[str, Any], con
     assert STENCILS["interleaved"].space(p, H200).only((*HARDWARE, "hard")).member(chosen) is None
     for schedule in SCHEDULES[1:3]:
         assert list(wrongs("interleaved", p, chosen, H200, schedules=[schedule])) == []
+
+
+@pytest.mark.parametrize(("text", "align"), [("h:5x4x6@40/all", 16), ("b:11x9x3@41/all", 2)])
+def test_tensor_cores_multiply_views(text: str, align: int) -> None:
+    """A and C by columns, and gaps between the rows of B and the columns of C."""
+    p = Problem.parse(text, align=align)[0]
+    count, layout = p.batch, p.interleaved
+    assert layout is not None
+    rows = (count, p.n * (count + 8) + 16, count)
+    p = replace(
+        p, interleaved=replace(layout, rows=rows), lda=p.m * count, ldb=count + 8, ldc=p.m * count + 24
+    )
+    chosen = Config(MEMBERS | {"lanes": 4, "warps": 2, "members": 16, "stages": 2})
+    assert STENCILS["interleaved"].space(p, H200).only((*HARDWARE, "hard")).member(chosen) is None
+    assert list(wrongs("interleaved", p, chosen, H200, schedules=[SCHEDULES[1]])) == []
 
 
 def test_tensor_cores_multiply_packs() -> None:

@@ -101,8 +101,8 @@ def _cost(p: ChainProblem, device: Device, columns: Columns, x: Mapping[str, Any
     running = np.minimum(1.0, per_sm * warps / x["movers"])
     on_units = _multiplying(p, rows, cols, x) / (running * used ** x["used_power"])
     computing = np.where(mma > 0, _on_tensor_cores(p, mma, per_sm * warps * used, x), on_units)
-    # Barriers of a group, which other blocks fill in part.
-    waiting = x["barrier"] / (group * per_sm)
+    # Barriers of a group, which other blocks fill in part, and its copies, which an SM starts in turns.
+    waiting = x["barrier"] / (group * per_sm) + x["started"] / group
     # The last round leaves part of the SMs idle.
     rounds = p.batch / (group * per_sm * device["sms"])
     power = x["power"]

@@ -173,12 +173,15 @@ def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -
     busy = (x["issue"] * issue) ** power + far**power + memory**power
     stepped = ((stages > 0) & (group == 0) & (members == 0)) * -(-p.k // depth)
     waiting = 1 + (x["few"] + x["step"] * stepped) / running
+    # Every block of a ring that threads fill waits for its first steps.
+    waiting = waiting + x["fill"] * ringed * np.minimum(stages - 1, stepped) / np.maximum(stepped, 1)
     # Steps that are left over at the end of k come one by one.
     unroll = columns["unroll_k"]
     left = (stages == 0) & (unroll < p.k) & (p.k % unroll > 0)
     waiting = waiting * np.where(left, x["left"], 1.0)
     # What each way was measured to take for what it should.
-    way = np.select([bulk > 0, ringed, members > 0], [x["bulk"], x["ring"], x["members"]], 1.0)
+    of_members = x["members"] * (1 + (0 if layout(p).pack else x["short"]) / (np.maximum(members, 1) * size))
+    way = np.select([bulk > 0, ringed, members > 0], [x["bulk"], x["ring"], of_members], 1.0)
     if pack:
         way = way * np.where(
             members > 0,
@@ -197,9 +200,11 @@ def _of_members(p: Problem, lanes: Any, members: Any, x: Mapping[str, Any]) -> A
     of_strip = eights * (tall + across) * (2 * reads + lanes) + -(-eights // 2) * across * lanes
     put = 2 * tall * across * (4 + 1.5 * lanes)
     once, area, size = p.m * p.k + p.k * p.n, p.m * p.n, p.dtype.itemsize
-    vectors = once * (size / WIDEST) * (1 if straight else 1 + WIDEST / (np.maximum(members, 1) * size))
-    leaving = area * (size / WIDEST if straight or p.stride_c != 1 else 1)
-    return _WARP * high * (of_strip + put) / lanes + x["copy_member"] * (vectors + leaving)
+    # A row that begins anywhere has another vector, and vectors of packs have addresses of their own.
+    beside = 0 if straight else WIDEST / (np.maximum(members, 1) * size)
+    each = x["copy_member"] * (1 if straight and not layout(p).pack else x["copy_apart"])
+    vectors = (once + area) * (size / WIDEST) * (1 + beside)
+    return _WARP * high * (of_strip + put) / lanes + each * vectors
 
 
 def cost(p: Problem, device: Device, columns: Columns) -> Any:

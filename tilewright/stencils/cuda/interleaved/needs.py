@@ -52,6 +52,12 @@ def registers(p: Problem, lanes: Any, rows: Any, columns: Any, unroll: Any) -> A
     return held + 2 * (rows + columns) + BESIDE
 
 
+def together(unroll: Any, depth: Any, bulk: Any) -> Any:
+    """Steps along k that the compiler may load together: those that are written out, or of a stage that bulk
+    copies brought."""
+    return np.where(bulk > 0, depth, unroll)
+
+
 def members_registers(p: Problem, lanes: Any) -> Any:
     """32-bit registers of a thread that feeds tensor cores with so many neighbours: sums, fragments of both
     operands, of which the compiler keeps a part, and some more."""
@@ -170,8 +176,9 @@ BLOCK = ("lanes", "warps", "staged", "stages", "depth", "bulk", "group", "padded
 
 def held(p: Problem, config: Mapping[str, Any], device: Device) -> Any:
     """Blocks of an SM, by what each needs."""
-    of_tile = (config[name] for name in ("lanes", "rows", "columns", "unroll_k"))
+    lanes, rows, columns = (config[name] for name in ("lanes", "rows", "columns"))
+    steps = together(config["unroll_k"], config["depth"], config["bulk"])
     of_block = (config[name] for name in BLOCK)
     shared, members = shared_bytes(p, *of_block), config["members"]
-    needed = np.where(members > 0, members_registers(p, config["lanes"]), registers(p, *of_tile))
+    needed = np.where(members > 0, members_registers(p, lanes), registers(p, lanes, rows, columns, steps))
     return resident(shared, needed, config["team"] * config["warps"], device)

@@ -22,11 +22,14 @@ from tilewright.stencils.cuda.interleaved.needs import (
     registers,
     shared_bytes,
     tiles,
+    together,
 )
 
 PER_SM = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)
 """Blocks of an SM that stay and walk over the packs."""
 TEAMS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 16)
+_PARTS = 4
+"""Schedulers of an SM, each with its own registers and a fourth of the warps."""
 MOST_REGISTERS = 255
 """Of a thread, on every device."""
 
@@ -92,9 +95,13 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "registers",
         "tabled",
         "the sums of a thread stay in its registers, and all threads of a block find theirs",
-        lambda lanes, rows, columns, team, warps, unroll_k, members: (
-            np.where(members > 0, members_registers(p, lanes), registers(p, lanes, rows, columns, unroll_k))
-            <= np.minimum(MOST_REGISTERS, device["registers_per_sm"] // (32 * team * warps))
+        lambda lanes, rows, columns, team, warps, unroll_k, depth, bulk, members: (
+            np.where(
+                members > 0,
+                members_registers(p, lanes),
+                registers(p, lanes, rows, columns, together(unroll_k, depth, bulk)),
+            )
+            <= np.minimum(MOST_REGISTERS, device["registers_per_sm"] // (128 * -(-team * warps // _PARTS)))
         ),
     )
     yield Rule(
@@ -243,7 +250,7 @@ def _of_members(p: Problem, device: Device) -> Iterator[Rule]:
         "members-both",
         "hard",
         "every matrix has its own A and B",
-        lambda members: (members == 0) | (min(p.stride_a, p.stride_b) > 0),
+        lambda members: (members == 0) | (0 not in (p.stride_a, p.stride_b)),
     )
     yield Rule(
         "members-new",
