@@ -173,6 +173,7 @@ def warpgroup(device: Device) -> Iterator[Job]:
         "cluster_n": 1,
         "outs": 2,
         "cut": 0,
+        "cluster_k": 1,
         "lanes": 0,
         "copied": 0,
         "behind": 0,
@@ -189,6 +190,18 @@ def warpgroup(device: Device) -> Iterator[Job]:
             lanes = 1 if problem.transposed_b else 0 if problem.transposed_a else 2
         config = config.with_(blocks=2 * config["cluster_m"] * config["cluster_n"], lanes=lanes)
         yield made(stencil, problem, config, f"warpgroup_{letter}_{trans}_{turn}", device)
+    joined = alone | forms[1] | {"tile_m": 64, "tile_n": 64, "cluster_k": 4}
+    for letter, trans, cut in (("h", "nt", 0), ("b", "tn", 3)):
+        (problem,) = Problem.parse(f"{letter}:{trans}:72x136x840", alpha="any", beta="any")
+        if stencil.accepts(problem, device) is None:
+            config = stencil.default(problem, device).with_(**(joined | {"cut": cut}))
+            yield made(stencil, problem, config, f"warpgroup_{letter}_{trans}_joined_{cut}", device)
+    # Columns that begin anywhere: words that are shifted, of both operands, or of one beside boxes.
+    for text, more in (("h:nn:73x135x203", {}), ("b:tn:73x135x203", {"cut": 3}), ("h:tt:72x135x203", {})):
+        (problem,) = Problem.parse(text, alpha="any", beta="any")
+        if stencil.accepts(problem, device) is None:
+            config = stencil.default(problem, device).with_(**(joined | {"cluster_k": 1, "stages": 2} | more))
+            yield made(stencil, problem, config, f"warpgroup_{text[0]}_{text[2:4]}_anywhere", device)
     for copied, lanes in ((1, 2), (2, 1), (2, 0)):
         (problem,) = Problem.parse("s:nt:392x456x262", alpha="any", beta="any", math="tf32")
         if stencil.accepts(problem, device) is None:
@@ -199,7 +212,8 @@ def warpgroup(device: Device) -> Iterator[Job]:
 
 def dmma(device: Device) -> Iterator[Job]:
     """Products in float64 of several tiles, in two blocks or two clusters: each form of the operands,
-    products of tensor cores of each k, an operand that two blocks share, and tiles that are cut."""
+    products of tensor cores of each k, an operand that two blocks share, tiles that are cut, and operands
+    whose columns begin anywhere."""
     stencil = STENCILS["dmma"]
     alone = {"cluster_m": 1, "cluster_n": 1, "warps_m": 2, "mma_k": 8, "cut": 0}
     forms: tuple[dict[str, int], ...] = (
@@ -222,6 +236,13 @@ def dmma(device: Device) -> Iterator[Job]:
             config = config.with_(tile_n=64)
         config = config.with_(blocks=2 * config["cluster_m"] * config["cluster_n"])
         yield made(stencil, problem, config, f"dmma_{letter}_{trans}_{turn}", device)
+    # Columns that begin anywhere: numbers one by one, of both operands, or of one beside boxes of the other.
+    loose = {"nn:211x275x75": forms[1], "tn:211x275x75": forms[3], "nt:212x275x76": forms[3]}
+    for text, fixed in loose.items():
+        (problem,) = Problem.parse(f"d:{text}", alpha="any", beta="any")
+        if stencil.accepts(problem, device) is None:
+            config = stencil.default(problem, device).with_(**(alone | fixed | {"depth": 32, "blocks": 2}))
+            yield made(stencil, problem, config, f"dmma_d_{text.partition(':')[0]}_anywhere", device)
 
 
 def ffma(device: Device) -> Iterator[Job]:

@@ -17,7 +17,7 @@ pytestmark = marks.COMPILED
 WARPGROUP = WarpGroupStencil()
 H200 = named("h200")
 PLAIN = {"tile_m": 256, "tile_n": 128, "cluster_m": 1, "cluster_n": 1, "stages": 4, "outs": 2, "ping_pong": 0}
-PLAIN |= {"cut": 0, "lanes": 0, "copied": 0, "behind": 0, "overlap": 0}
+PLAIN |= {"cut": 0, "lanes": 0, "copied": 0, "behind": 0, "overlap": 0, "cluster_k": 1}
 
 
 @pytest.mark.parametrize(
@@ -33,13 +33,28 @@ PLAIN |= {"cut": 0, "lanes": 0, "copied": 0, "behind": 0, "overlap": 0}
         # the other one.
         ("s:nt", "any", {"tile_m": 192, "tile_n": 256, "stages": 3, "copied": 1, "cut": 1}),
         ("s:nt", "1", {"tile_m": 128, "tile_n": 256, "lanes": 2, "copied": 1, "behind": 1, "cut": 1}),
+        # Blocks that share slices, with all sums that these may have, and clusters that share tiles.
+        (
+            "h:nn:128x64x8192",
+            "any",
+            {"tile_m": 128, "tile_n": 64, "ping_pong": 1, "stages": 5, "cluster_k": 2, "cut": 3},
+        ),
+        ("b:tt:64x64x65536", "any", {"tile_m": 64, "tile_n": 64, "ping_pong": 1, "cluster_k": 8, "cut": 11}),
+        # Columns that begin anywhere: as many lines as warps that load may hold.
+        (
+            "h:nt:255x127x1023",
+            "any",
+            {"tile_m": 128, "tile_n": 64, "ping_pong": 1, "stages": 5, "cut": 3},
+        ),
+        ("b:tn:63x127x1023", "any", {"tile_m": 64, "tile_n": 128, "cluster_k": 8}),
         # Warps that turn both operands, with 40 registers.
         ("s:nt", "any", {"tile_m": 192, "tile_n": 256, "cluster_m": 2, "stages": 3, "outs": 3, "cut": 1}),
     ],
 )
 def test_configs_keep_what_they_promise(text: str, beta: str, fixed: dict[str, int]) -> None:
     alpha, math = ("1" if beta == "0" else "any"), ("tf32" if text[0] == "s" else "ieee")
-    p = Problem.parse(f"{text}:4096x4096x4096", beta=beta, alpha=alpha, math=math)[0]
+    size = "" if "x" in text else ":4096x4096x4096"
+    p = Problem.parse(f"{text}{size}", beta=beta, alpha=alpha, math=math)[0]
     config = WARPGROUP.default(p, H200).with_(**(PLAIN | fixed))
     assert not [rule.name for rule in WARPGROUP.space(p, H200).why(config)]
     facts = dict(nvrtc.compile(WARPGROUP.source(p, config, H200), H200).facts)

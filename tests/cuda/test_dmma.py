@@ -82,6 +82,29 @@ def test_random_configs_are_right(seed: int) -> None:
     assert found.ok, f"{p.key} {config}: {found.why}"
 
 
+@pytest.mark.parametrize("seed", range(48))
+def test_columns_that_begin_anywhere_are_right(seed: int) -> None:
+    """Numbers that come one by one, of one operand or both, and a C that begins anywhere."""
+    device, draw = devices.probe(), random.Random(seed)
+    if not served():
+        pytest.skip("the device has no float64 products of warps with registers to give")
+    size = "x".join(str(draw.randrange(17, 400)) for _ in "mnk")
+    text = f"d:{draw.choice('nt')}{draw.choice('nt')}:{size}"
+    beta = draw.choice(("0", "any"))
+    p = padded(Problem.parse(text, alpha="any", beta=beta)[0], (0, 0, 0))
+    odd = [draw.randrange(2) for _ in "abc"]
+    columns = (p.m if p.transposed_a else p.k, p.k if p.transposed_b else p.n, p.n)
+    leading = [(ld or 0) + more for ld, more in zip((p.lda, p.ldb, p.ldc), odd, strict=True)]
+    p = p.with_(
+        **{f"ld{x}": ld for x, ld in zip("abc", leading, strict=True)},
+        **{f"stride_{x}": ld * c for x, ld, c in zip("abc", leading, columns, strict=True)},
+    )
+    assert DMMA.accepts(p, device) is None
+    (config,) = DMMA.space(p, device).only((*HARDWARE, "hard")).sample(1, seed)
+    found = verdict(DMMA, p, config.with_(blocks=draw.choice((2, 4, 10, 132))), 1, special=seed % 4 == 0)
+    assert found.ok, f"{p.key} {config}: {found.why}"
+
+
 def test_runs_are_equal_bit_for_bit() -> None:
     """No sum depends on who was faster: the same product twice, with all blocks."""
     torch = pytest.importorskip("torch")

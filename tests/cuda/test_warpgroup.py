@@ -26,6 +26,7 @@ LARGE |= {
     "backwards": 1,
     "blocks": 132,
     "cut": 0,
+    "cluster_k": 1,
     "lanes": 0,
     "copied": 0,
     "behind": 0,
@@ -98,7 +99,53 @@ def test_random_configs_are_right(seed: int) -> None:
     p = padded(p, (draw.randrange(3), draw.randrange(3), draw.randrange(3)))
     assert WARPGROUP.accepts(p, device) is None
     (config,) = WARPGROUP.space(p, device).only((*HARDWARE, "hard")).sample(1, seed)
-    found = verdict(WARPGROUP, p, config.with_(blocks=draw.choice((2, 4, 10, 132))), 1, special=seed % 4 == 0)
+    # Clusters whose blocks share slices have one tile each, at most.
+    blocks = 132 if config["cluster_k"] > 1 else draw.choice((2, 4, 10, 132))
+    found = verdict(WARPGROUP, p, config.with_(blocks=blocks), 1, special=seed % 4 == 0)
+    assert found.ok, f"{p.key} {config}: {found.why}"
+
+
+@pytest.mark.parametrize("trans", ["nn", "nt", "tn", "tt"])
+@pytest.mark.parametrize("letter", ["h", "b"])
+def test_blocks_that_share_slices_add_their_sums(letter: str, trans: str) -> None:
+    """All numbers of blocks, some of which have no slices, and clusters whose sums meet in device memory."""
+    if not served():
+        pytest.skip("the device has no products of warp groups")
+    small = {"tile_m": 64, "tile_n": 64, "ping_pong": 1, "cluster_n": 1, "stages": 8}
+    wide = {"tile_m": 64, "tile_n": 128, "cluster_n": 1, "stages": 5}
+    for size, more in (
+        ("77x139x1003", {"cluster_k": 8}),
+        ("77x139x1003", {"cluster_k": 4, "cut": 5}),
+        ("20x19x2000", {"cluster_k": 8, "cut": 16, "overlap": 1}),
+        ("300x139x150", {"cluster_k": 2}),
+        ("64x64x130", {"cluster_k": 8}),
+    ):
+        p = Problem.parse(f"{letter}:{trans}:{size}", alpha="any", beta="any")[0]
+        for tiles in (small, wide):
+            found = verdict(WARPGROUP, padded(p, (0, 1, 2)), Config(LARGE | tiles | more), 1)
+            assert found.ok, f"{p.key} {tiles} {more}: {found.why}"
+
+
+@pytest.mark.parametrize("seed", range(48))
+def test_columns_that_begin_anywhere_are_right(seed: int) -> None:
+    """Of few rows or columns: operands whose words are shifted, boxes of others, and a C by threads."""
+    device, draw = devices.probe(), random.Random(seed)
+    if not served():
+        pytest.skip("the device has no products of warp groups")
+    m, n, k = draw.randrange(16, 256), draw.randrange(16, 700), draw.randrange(16, 700)
+    size = f"{m}x{n}x{k}" if seed % 2 else f"{n}x{m}x{k}"
+    text = f"{'hb'[seed // 2 % 2]}:{draw.choice('nt')}{draw.choice('nt')}:{size}"
+    p = padded(Problem.parse(text, alpha="any", beta=draw.choice(("0", "any")))[0], (0, 0, 0))
+    columns = (p.m if p.transposed_a else p.k, p.k if p.transposed_b else p.n, p.n)
+    leading = [(ld or 0) + draw.choice((0, 1, 2, 5)) for ld in (p.lda, p.ldb, p.ldc)]
+    p = p.with_(
+        **{f"ld{x}": ld for x, ld in zip("abc", leading, strict=True)},
+        **{f"stride_{x}": ld * c for x, ld, c in zip("abc", leading, columns, strict=True)},
+    )
+    assert WARPGROUP.accepts(p, device) is None
+    (config,) = WARPGROUP.space(p, device).only((*HARDWARE, "hard")).sample(1, seed)
+    blocks = 132 if config["cluster_k"] > 1 else draw.choice((2, 4, 10, 132))
+    found = verdict(WARPGROUP, p, config.with_(blocks=blocks), 1, special=seed % 4 == 0)
     assert found.ok, f"{p.key} {config}: {found.why}"
 
 

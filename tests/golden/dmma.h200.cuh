@@ -8,6 +8,9 @@
 #define CONJ_B 0
 #define ALPHA_ONE 0
 #define BETA 1
+#define LOOSE_A 0
+#define LOOSE_B 0
+#define LOOSE_C 0
 #define OVERLAP 1
 #define TILE_M 128
 #define TILE_N 128
@@ -29,6 +32,9 @@
 #define CONJ_B 0
 #define ALPHA_ONE 0
 #define BETA 1
+#define LOOSE_A 0
+#define LOOSE_B 0
+#define LOOSE_C 0
 #define OVERLAP 1
 #define TILE_M 128
 #define TILE_N 128
@@ -50,6 +56,9 @@
 #define CONJ_B 0
 #define ALPHA_ONE 0
 #define BETA 1
+#define LOOSE_A 0
+#define LOOSE_B 0
+#define LOOSE_C 0
 #define OVERLAP 1
 #define TILE_M 128
 #define TILE_N 128
@@ -71,6 +80,9 @@
 #define CONJ_B 1
 #define ALPHA_ONE 0
 #define BETA 1
+#define LOOSE_A 0
+#define LOOSE_B 0
+#define LOOSE_C 0
 #define OVERLAP 1
 #define TILE_M 64
 #define TILE_N 128

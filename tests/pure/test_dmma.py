@@ -14,10 +14,17 @@ import tilewright.stencils.cuda.dmma.stencil as module
 from tilewright.model import DTYPES, Config, Problem
 from tilewright.space import HARDWARE
 from tilewright.stencils.cuda.dmma.cost import clocks
-from tilewright.stencils.cuda.dmma.needs import registers, shared_bytes, stage_bytes, tiles
+from tilewright.stencils.cuda.dmma.needs import (
+    loose,
+    most_registers,
+    registers,
+    shared_bytes,
+    stage_bytes,
+    tiles,
+)
 from tilewright.stencils.cuda.dmma.stencil import ARGUED, DmmaStencil
 from tilewright.stencils.cuda.source import program
-from tilewright.targets.cuda.arguments import Scalar, Struct, TensorMap
+from tilewright.targets.cuda.arguments import Pointer, Scalar, Struct, TensorMap
 from tilewright.targets.cuda.capability import named
 
 pytestmark = pytest.mark.pure
@@ -77,8 +84,7 @@ def test_definitions_are_as_they_were(request: pytest.FixtureRequest) -> None:
         ("c:512x512x512", {}, "type c"),
         ("d:512x512x512@2", {}, "a batch of 2"),
         ("d:512x15x512", {}, "not from 16"),
-        ("d:511x512x512", {}, "multiple of 16 bytes"),
-        ("d:512x512x512", {"align": 8}, "multiple of 16 bytes"),
+        ("d:512x512x512", {"align": 4}, "not of an element's 8"),
         ("z:512x512x512", {"align": 8}, "not of an element's 16"),
         ("d:512x512x512", {"lda": 2**37}, "2^40"),
     ],
@@ -97,8 +103,45 @@ def test_it_needs_products_of_16_rows() -> None:
 
 def test_extents_that_are_contiguous_nowhere_may_be_any() -> None:
     assert DMMA.accepts(problem("d:nn:512x333x128"), H200) is None
-    assert "16 bytes" in (DMMA.accepts(problem("d:nt:512x333x128"), H200) or "")
+    assert loose(problem("d:nn:512x333x128")) == (False, False, False)
     assert DMMA.accepts(problem("z:tc:511x333x129"), H200) is None
+    assert loose(problem("z:tc:511x333x129")) == (False, False, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "align", "want"),
+    [
+        # A is stored 333 x 511, B 129 x 333, C 511 x 129; and of even columns all may begin at odd numbers.
+        ("d:tt:511x128x333", 16, (True, False, True)),
+        ("d:nt:512x129x333", 16, (False, True, False)),
+        ("d:nn:512x512x512", 8, (True, True, True)),
+    ],
+)
+def test_columns_at_multiples_of_8_bytes_come_number_by_number(
+    text: str, align: int, want: tuple[bool, bool, bool]
+) -> None:
+    p = problem(text).with_(align=align)
+    assert DMMA.accepts(p, H200) is None
+    assert loose(p) == want
+    config = DMMA.default(p, H200)
+    assert (config["cluster_m"], config["cluster_n"]) == (1, 1)
+    _, a, b = DMMA.arguments(p, config.with_(cut=0))
+    for found, operand, leading in ((a, 0, p.lda), (b, 1, p.ldb)):
+        if want[operand]:
+            assert found == Struct("Lines", (Pointer("first", operand), Scalar("leading", "q", leading)))
+        else:
+            assert isinstance(found, TensorMap)
+    defines = dict(DMMA.source(p, config, H200).defines)
+    assert tuple(defines[f"LOOSE_{x}"] == "1" for x in "ABC") == want
+
+
+def test_warps_that_bring_numbers_keep_registers_for_it() -> None:
+    """By hand: 240 or 232 registers of 256 threads, and 24 or 40 of 128."""
+    for text, most in (("d:nn:512x512x512", 240), ("d:nn:511x512x512", 232)):
+        assert most_registers(problem(text)) == most
+    assert 256 * 240 + 128 * 24 == 256 * 232 + 128 * 40 == 384 * 168
+    said = KERNEL[KERNEL.index("constexpr int FEW") :].splitlines()[0]
+    assert "FEW = LOOSE ? 40 : 24, MANY = LOOSE ? 232 : 240;" in said
 
 
 def test_where_nothing_was_measured_the_library_is_the_better_guess() -> None:
@@ -172,6 +215,19 @@ def test_large_products_get_large_tiles_and_small_ones_many() -> None:
     p = problem("d:1024x1024x1024")
     small = DMMA.default(p, H200)
     assert 96 < tiles(p, small["tile_m"], small["tile_n"]) <= 132
+
+
+@pytest.mark.parametrize(
+    ("text", "least"), [("d:nn:904x296x{}", 16), ("d:nn:905x296x{}", 32), ("z:nn:904x296x{}", 1)]
+)
+def test_short_sums_are_not_cut_in_equal_lengths(text: str, least: int) -> None:
+    """By hand: slices of 16 along k, of complex numbers of 8."""
+    depth = 8 if text[0] == "z" else 16
+    for slices, want in ((least - 1, ["cut-equal"]), (least, [])):
+        p = problem(text.format(max(slices, 2) * depth))
+        config = SQUARE.with_(tile_m=64, tile_n=64, warps_m=2, depth=depth, cut=1, stages=8)
+        found = [rule.name for rule in DMMA.space(p, H200).why(config)]
+        assert ("cut-equal" in found) == (want == ["cut-equal"] and text[0] == "d")
 
 
 def test_a_search_is_told_what_the_default_goes_by() -> None:

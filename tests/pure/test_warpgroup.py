@@ -17,10 +17,14 @@ from tilewright.space import HARDWARE
 from tilewright.stencils.cuda.source import program
 from tilewright.stencils.cuda.warpgroup.cost import clocks
 from tilewright.stencils.cuda.warpgroup.needs import (
+    JOINED_TOGETHER,
     TOGETHER,
     Cut,
     added,
+    clusters_of,
     cut_of,
+    held_sums,
+    loose,
     shared_bytes,
     stage_bytes,
     tiles,
@@ -40,8 +44,10 @@ PROBLEM = dict(program("warpgroup")[1])["lib/problem.cuh"]
 TALL = Config(
     {"tile_m": 256, "tile_n": 128, "ping_pong": 0, "cluster_m": 1, "cluster_n": 2, "stages": 4, "outs": 2}
     | {"band": 2048, "overlap": 0, "backwards": 1, "blocks": 132, "cut": 0, "lanes": 0}
-    | {"copied": 0, "behind": 0}
+    | {"copied": 0, "behind": 0, "cluster_k": 1}
 )
+
+SMALL = TALL.with_(tile_m=64, tile_n=64, ping_pong=1, cluster_n=1, stages=8, cluster_k=8)
 
 
 def problem(text: str, **fields: object) -> Problem:
@@ -75,6 +81,8 @@ def test_hard_rules_are_said_in_the_same_words() -> None:
         ("h:512x512x512@2", {}, "a batch of 2"),
         ("h:512x8x512", {}, "not from 16"),
         ("h:516x512x512", {}, "multiple of 16 bytes"),
+        ("h:516x512x257", {}, "multiple of 16 bytes"),
+        ("s:64x514x511", {"math": "tf32"}, "multiple of 16 bytes"),
         ("h:512x512x512", {"align": 8}, "multiple of 16 bytes"),
         ("h:512x512x512", {"align": 1}, "not of an element's 2"),
         ("h:512x512x512", {"lda": 2**39}, "2^40"),
@@ -94,7 +102,61 @@ def test_it_needs_warp_groups() -> None:
 
 def test_extents_that_are_contiguous_nowhere_may_be_any() -> None:
     assert WARPGROUP.accepts(problem("h:nn:512x333x128"), H200) is None
+    assert loose(problem("h:nn:512x333x128")) == (False, False, False)
     assert "16 bytes" in (WARPGROUP.accepts(problem("h:nt:512x333x128"), H200) or "")
+
+
+@pytest.mark.parametrize(
+    ("text", "align", "want"),
+    [
+        # A is stored 333 x 511, B 128 x 333, C 511 x 128.
+        ("h:tt:511x128x333", 16, (True, False, True)),
+        ("b:nt:256x129x333", 16, (False, True, False)),
+        ("h:nn:64x512x512", 2, (True, True, True)),
+    ],
+)
+def test_few_rows_or_columns_may_begin_anywhere(text: str, align: int, want: tuple[bool, bool, bool]) -> None:
+    p = problem(text).with_(align=align)
+    assert WARPGROUP.accepts(p, H200) is None
+    assert loose(p) == want
+    config = WARPGROUP.default(p, H200)
+    assert (config["cluster_m"], config["cluster_n"]) == (1, 1)
+    given, *operands = WARPGROUP.arguments(p, config.with_(cut=0))
+    for found, operand, leading in zip(operands, range(3), (p.lda, p.ldb, p.ldc), strict=True):
+        # Results leave by threads as soon as anything begins anywhere.
+        if want[operand] or operand == 2:
+            assert found == Struct("Lines", (Pointer("first", operand), Scalar("leading", "q", leading)))
+        else:
+            assert isinstance(found, TensorMap)
+    assert isinstance(given, Struct)
+    defines = dict(WARPGROUP.source(p, config, H200).defines)
+    assert tuple(defines[f"LOOSE_{x}"] == "1" for x in "ABC") == want
+
+
+def test_boxes_beside_such_operands_have_no_lines_outside() -> None:
+    """By hand: B has 96 of 128 columns in its tile, and of A no box comes."""
+    p = problem("h:tn:24x96x481").with_(ldb=488)
+    given, _, b, _ = WARPGROUP.arguments(p, SMALL.with_(tile_n=128, cluster_k=1, ping_pong=0, stages=4))
+    assert isinstance(given, Struct)
+    assert isinstance(b, TensorMap)
+    (clipped,) = (x.value for x in given.fields if isinstance(x, Scalar) and x.name == "clipped")
+    assert (clipped, b.box) == (32 * 128, (64, 96, 1))
+
+
+def test_warps_that_shift_words_hold_few_lines() -> None:
+    """By hand: 128 + 64 lines of both operands, and more of one that has a map."""
+    config = SMALL.with_(tile_m=128, cluster_k=1, stages=4)
+    for text, m, n, want in (
+        ("h:tn:133x129x481", 128, 64, []),
+        ("h:tn:133x129x481", 128, 128, ["loose-lines"]),
+        ("h:tn:136x129x488", 128, 128, []),
+    ):
+        space = WARPGROUP.space(problem(text), H200)
+        found = space.why(config.with_(tile_m=m, tile_n=n, ping_pong=int(n == 64)))
+        assert [rule.name for rule in found] == want, (text, m, n)
+    large = WARPGROUP.space(problem("h:tn:256x257x481"), H200)
+    found = large.why(config.with_(tile_m=256, tile_n=64, stages=2))
+    assert "loose-sums" in [rule.name for rule in found]
 
 
 def test_where_nothing_was_measured_the_library_is_the_better_guess() -> None:
@@ -176,7 +238,8 @@ def test_the_default_is_a_member_that_hardware_runs(
     assert broken == []
     launch = WARPGROUP.launch(p, config)
     assert launch.block[0] == 384
-    assert launch.grid[1] == launch.cluster == config["cluster_m"] * config["cluster_n"]
+    cluster = config["cluster_m"] * config["cluster_n"] * config["cluster_k"]
+    assert launch.grid[1] == launch.cluster == cluster
     # One block of an SM, and none without a tile or a part of one.
     needed = tiles(p, *(config[name] for name in ("tile_m", "tile_n", "cluster_m", "cluster_n")))
     assert 1 <= launch.grid[0] <= min(max(needed, cut_of(p, config).workers), 132 // launch.cluster)
@@ -410,7 +473,52 @@ def test_every_sum_of_a_tile_is_added_once_by_who_comes_later(workers: int) -> N
 
 def test_kernel_and_model_agree_who_needs_teams() -> None:
     headers = dict(program("warpgroup")[1])
-    assert f"constexpr int TOGETHER = {TOGETHER};" in headers["warpgroup/tiles.cuh"]
+    said = f"constexpr int TOGETHER = CLUSTER_K > 1 ? {JOINED_TOGETHER} : {TOGETHER};"
+    assert said in headers["warpgroup/tiles.cuh"]
+
+
+# -- blocks that share the slices of a tile ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("cluster_k", "want"), [(1, 132), (2, 66), (4, 30), (8, 14)], ids=lambda x: str(x))
+def test_clusters_that_are_there_at_a_time(cluster_k: int, want: int) -> None:
+    """Of 132 blocks, as many as begin together on an H200."""
+    assert clusters_of(SMALL.with_(cluster_k=cluster_k)) == want
+
+
+def test_blocks_that_share_slices_have_one_tile_and_a_part_of_its_sums() -> None:
+    """By hand: one tile of 64 x 64, whose 1,024 slices 11 clusters share."""
+    p, config = problem("h:64x64x65536"), SMALL.with_(cut=11)
+    assert not [rule.name for rule in WARPGROUP.space(p, H200).why(config)]
+    assert WARPGROUP.launch(p, config).grid == (11, 8, 1)
+    assert cut_of(p, config) == (0, 11, 94, 0, 11 * 94)
+    struct = WARPGROUP.arguments(p, config)[-1]
+    assert isinstance(struct, Struct)
+    # A flag of each block, and 64 x 64 sums of each cluster.
+    assert struct.fields[0] == Workspace("workspace", 768 + 11 * 64 * 64 * 4)
+    assert held_sums(64, 64, 1, 8) == 4
+
+
+def test_sums_of_all_blocks_have_room() -> None:
+    """By hand: 64 KB for both groups in place of boxes of 32."""
+    assert shared_bytes(128, 64, 4, 2, 1, 2) - shared_bytes(128, 64, 4, 2) == 65536 - 32768
+    assert shared_bytes(64, 64, 4, 2, 1, 8) == shared_bytes(64, 64, 4, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "changes", "rule"),
+    [
+        ("h:64x64x4096", {"cluster_m": 2}, "joined"),
+        ("h:256x128x4096", {"tile_m": 256, "tile_n": 128, "ping_pong": 0, "stages": 4}, "joined-sums"),
+        # 17 tiles for 16 clusters, and parts of more than one tile.
+        ("h:64x1088x4096", {}, "joined-once"),
+        ("h:64x192x4096", {"cut": 1}, "joined-once"),
+    ],
+)
+def test_what_blocks_that_share_slices_cannot(text: str, changes: dict[str, int], rule: str) -> None:
+    space = WARPGROUP.space(problem(text), H200)
+    assert rule in [found.name for found in space.why(SMALL.with_(**changes))]
+    assert not space.why(SMALL) or text == "h:64x1088x4096"
 
 
 def test_the_default_cuts_where_most_blocks_would_be_idle() -> None:

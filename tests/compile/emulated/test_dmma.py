@@ -65,3 +65,26 @@ def conflicts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setattr(Watch, "loaded", loaded)
     return found
+
+
+@pytest.mark.parametrize(
+    ("text", "loose", "fixed"),
+    [
+        # Both across k or along it, or one of each; one operand by boxes; three share a tile that is cut.
+        ("d:nn:35x29x19", (1, 1, 1), {}),
+        ("d:tn:37x70x37", (1, 1, 0), {"tile_m": 64, "depth": 32}),
+        ("d:nt:35x33x21", (1, 1, 1), {"tile_m": 64, "warps_m": 4}),
+        ("d:tt:35x29x19", (0, 1, 0), {"overlap": 1}),
+        ("d:nn:17x60x140", (0, 1, 1), {"tile_m": 16, "tile_n": 64, "warps_m": 1, "cut": 3}),
+        ("d:tn:17x60x45", (1, 0, 0), {"tile_m": 16, "blocks": 2}),
+    ],
+)
+def test_columns_that_begin_anywhere_come_number_by_number(
+    text: str, loose: tuple[int, int, int], fixed: dict[str, int]
+) -> None:
+    p = problem(text, beta="any", alpha="any")
+    # Odd columns, or even ones.
+    pads = [int(((ld or 0) % 2 == 1) != odd) for ld, odd in zip((p.lda, p.ldb, p.ldc), loose, strict=True)]
+    p = problem(text, pad=(pads[0], pads[1], pads[2]), beta="any", alpha="any")
+    assert tuple(x % 2 for x in (p.lda or 0, p.ldb or 0, p.ldc or 0)) == loose
+    assert found_wrong("dmma", [(p, Config(SMALL | fixed))], grid_x=None if "cut" in fixed else 1) == []

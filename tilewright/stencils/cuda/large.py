@@ -50,6 +50,11 @@ def product(made: Problem, ldc: int | None, band: int, clipped: int | None = Non
     return Struct("Product", (Pointer("c", C), Scalar("ldc", "q", ldc or 0), *sizes, *scalars, *more))
 
 
+def untold(operand: int, leading: int | None) -> Struct:
+    """``struct Lines`` of the kernels: where a matrix is that has no tensor map."""
+    return Struct("Lines", (Pointer("first", operand), Scalar("leading", "q", leading or 0)))
+
+
 def mapped(
     p: Problem, operand: int, stored: tuple[int, int], leading: int | None, columns: int, space: int = -1
 ) -> TensorMap:

@@ -20,15 +20,28 @@
 // Blocks are persistent. Tiles of C are in bands of columns, there and back, and every other tile of a block may run backwards
 // along k: what the last one has read is then still in the second-level cache.
 //
-// Requires: stored columns at multiples of 16 bytes, and a k of at least 1. Fewer than 2^31 tiles.
+// Of operands whose columns begin at multiples of 8 bytes alone, which no tensor map has, all threads of the warp group that loads
+// ask for the numbers, one by one, to where a box would have them (loose.cuh).
 //
-// The parts: layout.cuh (shared memory), loads.cuh, fragments.cuh, multiply.cuh, results.cuh; tiles.cuh and parts.cuh are those of warpgroup.
+// Requires: stored columns at multiples of 8 bytes, of complex numbers 16, and a k of at least 1. Fewer than 2^31 tiles.
+//
+// The parts: layout.cuh (shared memory), loads.cuh, loose.cuh, fragments.cuh, multiply.cuh, results.cuh; tiles.cuh and parts.cuh
+// are those of warpgroup.
 
 // ---- the problem --------------------------------------------------------------------------------
 #ifndef TYPE_BITS
 #define TYPE_BITS 64  // of a real number
 #endif
 #include "lib/problem.cuh"
+#ifndef LOOSE_A
+#define LOOSE_A 0  // whether columns of A begin at multiples of 8 bytes alone
+#endif
+#ifndef LOOSE_B
+#define LOOSE_B 0  // the same of B
+#endif
+#ifndef LOOSE_C
+#define LOOSE_C 0  // the same of C
+#endif
 
 // ---- the parameters of the space ----------------------------------------------------------------
 #ifndef TILE_M
@@ -77,11 +90,14 @@
 constexpr bool A_ALONG = TRANS_A, B_ALONG = !TRANS_B;  // whether stored columns run along k
 constexpr bool LEFT_A = COMPLEX || !A_ALONG;           // whether the operand of 16 rows of tensor cores is A; else it is B
 constexpr bool HALVES = !COMPLEX && (LEFT_A ? !B_ALONG : !A_ALONG);  // whether a line has 16 columns of the right operand
+constexpr bool LOOSE = LOOSE_A || LOOSE_B;             // whether numbers come one by one
+constexpr int FEW = LOOSE ? 40 : 24, MANY = LOOSE ? 232 : 240;  // registers of warps that load, and that multiply
 constexpr int WARPS = 8, WARPS_N = WARPS / WARPS_M;    // that multiply
 constexpr int WARP_M = TILE_M / WARPS_M, WARP_N = TILE_N / WARPS_N;
 constexpr int NUMBERS = COMPLEX ? 2 : 1;               // real ones of an element
 constexpr int OF_M = LEFT_A || HALVES ? 16 : 8, OF_N = !LEFT_A || HALVES ? 16 : 8;  // rows, and columns, that a warp has whole
 constexpr int LINE = 128, UNIT = LINE / SIZE;          // bytes of the swizzle, and elements
+constexpr int CLUSTER_K = 1;                           // no blocks share the slices of a tile
 constexpr int SLICE = DEPTH;                           // what tiles.cuh calls it
 
 static_assert(TYPE_BITS == 64, "type: float64, real or complex");
@@ -91,6 +107,8 @@ static_assert(DEPTH == UNIT || DEPTH == 2 * UNIT, "depth: a slice is one line of
 static_assert(DEPTH * NUMBERS >= 2 * MMA_K, "steps: fragments are in two places by turns, so a slice has two products along k");
 static_assert(CLUSTER_M * CLUSTER_N <= 2, "cluster: two blocks share one operand");
 static_assert(TILE_M % (16 * CLUSTER_N) == 0 && TILE_N % (16 * CLUSTER_M) == 0, "shares: blocks of a cluster bring 16 lines at a time");
+static_assert(!LOOSE || CLUSTER_M * CLUSTER_N == 1, "loose: what comes number by number comes to one block");
+static_assert(!COMPLEX || !(LOOSE || LOOSE_C), "type: complex numbers begin at multiples of 16 bytes");
 static_assert(TILE_M <= 256 && TILE_N <= 256, "tile: a box has up to 256 lines");
 static_assert(STAGES >= 2, "ring: one slice comes while another one is multiplied");
 
@@ -99,6 +117,7 @@ extern __shared__ __align__(1024) unsigned char shared_memory[];
 
 #include "dmma/layout.cuh"
 #include "warpgroup/tiles.cuh"
+#include "dmma/loose.cuh"
 #include "dmma/loads.cuh"
 #include "dmma/fragments.cuh"
 #include "dmma/results.cuh"
@@ -106,7 +125,8 @@ extern __shared__ __align__(1024) unsigned char shared_memory[];
 #include "dmma/multiply.cuh"
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-dmma(const __grid_constant__ Product g, const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b
+dmma(const __grid_constant__ Product g, const __grid_constant__ From<LOOSE_A>::Type from_a,
+     const __grid_constant__ From<LOOSE_B>::Type from_b
 #if CUT
      , const __grid_constant__ Cut cut
 #endif
@@ -121,10 +141,10 @@ dmma(const __grid_constant__ Product g, const __grid_constant__ TensorMap map_a,
     // Who comes next may make ready, too. What kernels before this one wrote is there behind the wait.
     if (OVERLAP) asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
     if (warp >= WARPS) {
-        registers_given<24>();
-        if (warp == WARPS) come(g, cut, map_a, map_b, lane == 0);
+        registers_given<FEW>();
+        if (LOOSE || warp == WARPS) come(g, cut, from_a, from_b, threadIdx.x - 32 * WARPS);
     } else {
-        registers_taken<240>();
+        registers_taken<MANY>();
         multiply_tiles(g, cut, warp, lane);
     }
     if (CLUSTER > 1) {

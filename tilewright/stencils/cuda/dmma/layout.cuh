@@ -21,6 +21,7 @@ constexpr int CLUSTER = CLUSTER_M * CLUSTER_N;              // blocks that share
 constexpr int BLOCKS = DEPTH / UNIT;                        // along k of a slice
 constexpr int BLOCK_A = TILE_M * LINE, BLOCK_B = TILE_N * LINE;
 constexpr int OF_A = BLOCKS * BLOCK_A, OF_B = BLOCKS * BLOCK_B, STAGE = OF_A + OF_B;
+constexpr int LOADERS = (LOOSE ? 128 : 0) + !(LOOSE_A && LOOSE_B);  // threads that say that theirs of a slice is there
 constexpr int READERS = CLUSTER * WARPS;                    // warps that read a slice
 
 // Barriers: a slice has come, and has been read.
@@ -30,7 +31,7 @@ INLINE unsigned int gone_barrier(int slot) { return barrier(STAGES + slot); }
 
 INLINE void start_barriers() {
     UNROLL for (int i = 0; i < STAGES; i++) {
-        barrier_start(come_barrier(i));
+        barrier_start_for(come_barrier(i), LOADERS);
         barrier_start_for(gone_barrier(i), READERS);
     }
     barriers_started();

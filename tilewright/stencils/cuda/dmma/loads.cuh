@@ -1,4 +1,5 @@
-// The loads: one thread asks for the slices of all tiles of its block, each as soon as its slot has been read.
+// The loads: one thread asks for the slices of all tiles of its block, each as soon as its slot has been read, and of operands that
+// come number by number (loose.cuh) all threads of the warp group do.
 #pragma once
 
 // A block of an operand, COUNT rows from `first` on; of PARTS blocks of a cluster that share them each brings its part to all.
@@ -16,14 +17,23 @@ INLINE void bring(unsigned char *to, const TensorMap &map, int first, int k, uns
     }
 }
 
-// A whole warp, of which one lane acts.
-INLINE void come(const Product &g, const Cut &cut, const TensorMap &map_a, const TensorMap &map_b, bool acts) {
+// What one thread asks for, of an operand that has a map; and what all ask for, of one that has none.
+template <bool ALONG, int COUNT, int PARTS>
+INLINE void bring(unsigned char *, const Lines &, int, int, unsigned int) {}
+template <bool ALONG, int COUNT>
+INLINE void fetch(unsigned char *, const TensorMap &, int, int, int, int, int) {}
+
+// Whole warps; of what has maps the first thread asks.
+template <typename FromA, typename FromB>
+INLINE void come(const Product &g, const Cut &cut, const FromA &from_a, const FromB &from_b, int thread) {
+    constexpr int MAPPED = (LOOSE_A ? 0 : OF_A) + (LOOSE_B ? 0 : OF_B);  // bytes of a slice that boxes bring
+    const bool acts = thread == 0 && MAPPED > 0;
     const Tiles tiles(g);
     Walk walk(tiles, cut);
     Turn<STAGES> turn;
     turn.parity = 1;  // nothing has to be read before the first ones
-    if (acts) map_prefetch(map_a);
-    if (acts) map_prefetch(map_b);
+    if (acts) prefetch(from_a);
+    if (acts) prefetch(from_b);
     bool back = false;
     _Pragma("unroll 1") while (walk.next()) {
         const Tile tile(tiles, walk.number);
@@ -34,17 +44,30 @@ INLINE void come(const Product &g, const Cut &cut, const TensorMap &map_a, const
         _Pragma("unroll 1") for (int left = walk.count(); left > 0; left--, k += step) {
             barrier_wait(gone_barrier(turn.at), turn.parity);
             __syncwarp();  // lanes may leave the wait apart
+            unsigned char *const a = shared_memory + turn.at * STAGE, *const b = a + OF_A;
+            const unsigned int arrived = come_barrier(turn.at);
             if (acts) {
-                unsigned char *const a = shared_memory + turn.at * STAGE, *const b = a + OF_A;
-                const unsigned int arrived = come_barrier(turn.at);
-                barrier_expect(arrived, STAGE);
+                barrier_expect(arrived, MAPPED);
                 UNROLL for (int i = 0; i < BLOCKS; i++) {
-                    bring<A_ALONG, TILE_M, CLUSTER_N>(a + i * BLOCK_A, map_a, tile.m, k + i * UNIT, arrived);
-                    bring<B_ALONG, TILE_N, CLUSTER_M>(b + i * BLOCK_B, map_b, tile.n, k + i * UNIT, arrived);
+                    bring<A_ALONG, TILE_M, CLUSTER_N>(a + i * BLOCK_A, from_a, tile.m, k + i * UNIT, arrived);
+                    bring<B_ALONG, TILE_N, CLUSTER_M>(b + i * BLOCK_B, from_b, tile.n, k + i * UNIT, arrived);
                 }
+            }
+            if (LOOSE) {
+                __syncwarp();
+                UNROLL for (int i = 0; i < BLOCKS; i++) {
+                    fetch<A_ALONG, TILE_M>(a + i * BLOCK_A, from_a, tile.m, g.m, k + i * UNIT, g.k, thread);
+                    fetch<B_ALONG, TILE_N>(b + i * BLOCK_B, from_b, tile.n, g.n, k + i * UNIT, g.k, thread);
+                }
+                arrive_when_copied(arrived);
             }
             turn.next();
         }
         if (BACKWARDS) back = !back;
+    }
+    // No thread ends before what it has asked for is there.
+    if (LOOSE) {
+        cp_async_commit();
+        cp_async_wait<0>();
     }
 }

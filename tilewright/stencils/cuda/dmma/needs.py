@@ -8,18 +8,31 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.model import Problem
+from tilewright.stencils.cuda.common import WIDEST, units
 
 LINE = 128
 """Bytes of a swizzle: what of a row comes along k, or what comes of neighbouring rows at one k."""
 WARPS = 8
 """Warps that multiply; four more load, one of them alone."""
 THREADS = 32 * WARPS + 128
-REGISTERS = 240
-"""Of a thread that multiplies, when the warps that load have given theirs away."""
+REGISTERS, LOOSE_REGISTERS = 240, 232
+"""Of a thread that multiplies, when the warps that load have given theirs away; and where numbers come one by
+one, for which these keep some more."""
 MOST_SUMS = 64
 """Accumulators of a thread, of 2 registers each."""
 OTHER = 24
 """Registers of addresses, of places in the ring and of the tile."""
+
+
+def loose(p: Problem) -> tuple[bool, bool, bool]:
+    """Whether columns of A, B and C begin at multiples of 8 bytes alone, which no tensor map has."""
+    a, b, c = (unit < WIDEST for unit in units(p))
+    return a, b, c
+
+
+def most_registers(p: Problem) -> int:
+    """Registers of a thread that multiplies."""
+    return LOOSE_REGISTERS if any(loose(p)[:2]) else REGISTERS
 
 
 def numbers(p: Problem) -> int:

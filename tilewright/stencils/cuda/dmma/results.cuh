@@ -27,6 +27,16 @@ struct Result {
     }
 };
 
+// A word of a column; where columns begin at multiples of 8 bytes alone, number by number.
+INLINE void load_word(Pack<WORD> &word, const Stored *from) {
+    if (LOOSE_C) UNROLL for (int e = 0; e < WORD; e++) word.element[e] = from[e];
+    else global_load(word.vector, (const uint4 *)from);
+}
+INLINE void store_word(Stored *to, const Pack<WORD> &word) {
+    if (LOOSE_C) UNROLL for (int e = 0; e < WORD; e++) to[e] = word.element[e];
+    else global_store((uint4 *)to, word.vector);
+}
+
 // The warp's part of C begins at (m, n).
 INLINE void store(const Product &g, const Sums &sums, int m, int n, int r, int q) {
     const Scalars s = {scalar(g.alpha), scalar(g.beta)};
@@ -39,7 +49,7 @@ INLINE void store(const Product &g, const Sums &sums, int m, int n, int r, int q
         if (BETA != 0) UNROLL for (int i = 0; i < AT_ONCE; i++) {
             const Result at(sums, first + i);
             const Stored *const from = begin + at.m + at.n * g.ldc;
-            if (at.m + WORD <= rows && at.n < columns) global_load(old[i].vector, (const uint4 *)from);
+            if (at.m + WORD <= rows && at.n < columns) load_word(old[i], from);
             else if (at.m < rows && at.n < columns) old[i].element[0] = *from;
         }
         UNROLL for (int i = 0; i < AT_ONCE; i++) {
@@ -47,7 +57,7 @@ INLINE void store(const Product &g, const Sums &sums, int m, int n, int r, int q
             Pack<WORD> out;
             UNROLL for (int e = 0; e < WORD; e++) out.element[e] = scaled(s, result.sum[e], old[i].element[e]);
             Stored *const to = begin + result.m + result.n * g.ldc;
-            if (result.m + WORD <= rows && result.n < columns) global_store((uint4 *)to, out.vector);
+            if (result.m + WORD <= rows && result.n < columns) store_word(to, out);
             else if (result.m < rows && result.n < columns) *to = out.element[0];
         }
     }

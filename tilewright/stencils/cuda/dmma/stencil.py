@@ -30,11 +30,11 @@ from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda import cuts
 from tilewright.stencils.cuda.accepting import other_type, unserved
-from tilewright.stencils.cuda.common import of_configs
+from tilewright.stencils.cuda.common import of_configs, units
 from tilewright.stencils.cuda.dmma.cost import best, clocks
-from tilewright.stencils.cuda.dmma.needs import THREADS, lies_along, numbers, shared_bytes, tiles, unit
+from tilewright.stencils.cuda.dmma.needs import THREADS, lies_along, loose, numbers, shared_bytes, tiles, unit
 from tilewright.stencils.cuda.dmma.space import TILES, params, rules
-from tilewright.stencils.cuda.large import LargeStencil, misplaced, product, unfit
+from tilewright.stencils.cuda.large import LargeStencil, product, unfit, untold
 from tilewright.stencils.cuda.source import ARGUED, asked, chosen, written
 from tilewright.stencils.cuda.warpgroup.needs import Cut
 from tilewright.stencils.protocol import CostModel
@@ -49,6 +49,8 @@ from tilewright.targets.cuda.arguments import (
 
 SMALLEST = 16
 """Extents below which most of a tile would be empty."""
+NUMBER = 8
+"""Bytes that columns begin at multiples of."""
 LARGEST = 2**29
 """Extents, and tiles of a product; coordinates count real numbers."""
 
@@ -64,7 +66,9 @@ class DmmaStencil(LargeStencil):
             return reason
         if "mma_f64_m16" not in device.supports or "wgmma" not in device.supports:
             return "the device has no float64 products of 16 rows by warps with registers to give (9.0 alone)"
-        return unfit(p, SMALLEST, LARGEST, TILES[0]) or misplaced(p)
+        if min(units(p)) < NUMBER:
+            return f"a column does not begin at a multiple of {NUMBER} bytes"
+        return unfit(p, SMALLEST, LARGEST, TILES[0])
 
     def space(self, problem: Problem, device: Device) -> Space:
         return Space(params(problem, device), list(rules(problem, device)), elementwise=True)
@@ -77,15 +81,16 @@ class DmmaStencil(LargeStencil):
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         c = _whole(config)
-        return written("dmma", asked(problem) | chosen(c, ARGUED) | {"CUT": int(c["cut"] > 0)})
+        named = zip(("LOOSE_A", "LOOSE_B", "LOOSE_C"), map(int, loose(problem)), strict=True)
+        return written("dmma", asked(problem) | dict(named) | chosen(c, ARGUED) | {"CUT": int(c["cut"] > 0)})
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         p, c = problem, config
         along_a, along_b = lies_along(p)
         return (
             product(p, p.ldc, c["band"] // (c["tile_n"] * c["cluster_n"])),
-            _map(p, A, p.m, along_a, c["tile_m"] // c["cluster_n"]),
-            _map(p, B, p.n, along_b, c["tile_n"] // c["cluster_m"]),
+            untold(A, p.lda) if loose(p)[A] else _map(p, A, p.m, along_a, c["tile_m"] // c["cluster_n"]),
+            untold(B, p.ldb) if loose(p)[B] else _map(p, B, p.n, along_b, c["tile_n"] // c["cluster_m"]),
             *([_cut(p, c)] if c["cut"] else []),
         )
 

@@ -79,6 +79,7 @@ constexpr int TILE_M = ROWS * LANES_M * WARPS_M, TILE_N = COLUMNS * LANES_N * (W
 #define PACK_B (ARRANGE_B && !TURNED)
 constexpr bool PACKED = PACK_A || PACK_B, TURN_A = ARRANGE_A && TURNED, TURN_B = ARRANGE_B && TURNED;
 constexpr int FOUR = 4;                        // real numbers of a word of 16 bytes
+constexpr int CLUSTER_K = 1;                   // no blocks share the slices of a tile
 constexpr int SLICE = DEPTH;                   // what tiles.cuh calls it
 constexpr int MOST = 2048;                     // multiply-adds of a thread that the instruction cache holds
 constexpr int STEPS = ROWS * COLUMNS * DEPTH > MOST ? MOST / (ROWS * COLUMNS) : DEPTH;  // along k that are written out

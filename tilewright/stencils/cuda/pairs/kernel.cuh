@@ -95,6 +95,10 @@ constexpr bool A_ALONG = TRANS_A || COPIED, B_ALONG = !TRANS_B;
 constexpr bool COPY_A = COPIED, COPY_B = false;
 // What tensor cores call rows of a tile, of which each group has half, are columns; and their columns rows.
 constexpr int GROUP_ROWS = PING_PONG ? TILE_N : TILE_N / 2, WIDTH = TILE_M;
+#define LOOSE 0
+#define LOOSE_A 0
+#define LOOSE_B 0
+constexpr int CLUSTER_K = 1;  // no blocks share the slices of a tile
 #define LANES 1  // B comes into registers, and is never turned
 constexpr bool FACTOR_ALONG = B_ALONG, FACTOR_CONJ = CONJ_B, OTHER_CONJ = CONJ_A;
 

@@ -50,7 +50,7 @@ INLINE void multiply_tiles(const Product &g, const Cut &cut, const TensorMap &ma
         read(turn.before(), lane);
         if (CUT && TEAMS) meeting.wait(walk);
         if (!walk.ends()) {
-            meeting.give(sum);
+            meeting.give([&](int at) { return sum[at / (WIDTH / 2)][at % (WIDTH / 2)]; });
             continue;
         }
         if (CUT && !TEAMS) meeting.wait(walk);

@@ -11,7 +11,9 @@
 constexpr int PARTS = PING_PONG ? 1 : GROUPS;  // of a block's place
 constexpr int FLAGS = 128;                     // bytes that flags are a multiple of
 // Accumulators whose parts are on their way at once, and of how many blocks, as registers allow.
-constexpr int GATHERED = SUMS <= 128 ? SLICE / 2 : COMPLEX ? 4 : 8, AT_ONCE = SUMS <= 64 ? 128 / GATHERED : 1;
+constexpr int FITTING = SUMS <= 128 ? SLICE / 2 : COMPLEX ? 4 : 8, GATHERED = HELD < FITTING ? HELD : FITTING;
+constexpr int AT_ONCE = LOOSE ? 32 / GATHERED : CLUSTER_K > 1 ? 64 / GATHERED : SUMS <= 64 ? 128 / GATHERED : 1;
+constexpr int OF_CLUSTER = CLUSTER * CLUSTER_K;  // blocks
 
 // Whether a block may give what it has added: of more sums there are no registers for those of others beside them.
 constexpr bool TEAMS = SUMS <= 128;
@@ -26,26 +28,25 @@ struct Meeting {
         : g(product), cut(given), group(number), thread(own) {}
 
     INLINE int place(int worker) const {
-        const int block = worker * CLUSTER + (CLUSTER > 1 ? blockIdx.y : 0);
+        const int block = worker * OF_CLUSTER + (OF_CLUSTER > 1 ? blockIdx.y : 0);
         return block * PARTS + (PING_PONG ? 0 : group);
     }
     INLINE unsigned long long *flag(int worker) const { return (unsigned long long *)(cut.workspace + in_front(g)) + place(worker); }
     INLINE uint4 *sums(int worker) const {
-        const int flags = ceiling(cut.workers * CLUSTER * PARTS * 8, FLAGS) * FLAGS;
-        return (uint4 *)(cut.workspace + in_front(g) + flags) + (long long)place(worker) * (SUMS / 4 * 128) + thread;
+        const int flags = ceiling(cut.workers * OF_CLUSTER * PARTS * 8, FLAGS) * FLAGS;
+        return (uint4 *)(cut.workspace + in_front(g) + flags) + (long long)place(worker) * (HELD / 4 * 128) + thread;
     }
 
-    // For whoever adds it, with the sums of others that were waited for.
-    INLINE void give(const Sums &sum) const {
+    // For whoever adds it, with the sums of others that were waited for: what this thread holds, by their numbers.
+    template <typename Own> INLINE void give(Own own) const {
         uint4 *const to = sums(blockIdx.x);
-        UNROLL for (int number = 0; number < SUMS / GATHERED; number++) {
+        UNROLL for (int number = 0; number < HELD / GATHERED; number++) {
             float x[GATHERED];
             if (TEAMS) others(x, number);
             UNROLL for (int i = 0; i < GATHERED; i += 4) {
                 const int at = number * GATHERED + i;
-                const float *const own = sum[at / (WIDTH / 2)] + at % (WIDTH / 2);
                 unsigned int word[4];
-                UNROLL for (int e = 0; e < 4; e++) word[e] = __float_as_uint(TEAMS ? own[e] + x[i + e] : own[e]);
+                UNROLL for (int e = 0; e < 4; e++) word[e] = __float_as_uint(TEAMS ? own(at + e) + x[i + e] : own(at + e));
                 global_store(to + at / 4 * 128, make_uint4(word[0], word[1], word[2], word[3]));
             }
         }

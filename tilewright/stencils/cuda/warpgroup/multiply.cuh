@@ -13,14 +13,17 @@ INLINE void read(int slot, int lane) {
 // In turns: a group begins to multiply when the other one has asked for the last products of its tile.
 constexpr int FIRST_TURN = 3;  // names of barriers; 1 and 2 are those of the groups alone
 
-INLINE void multiply_tiles(const Product &g, const Cut &cut, const TensorMap &map_c, int warp, int lane) {
+template <typename FromC>
+INLINE void multiply_tiles(const Product &g, const Cut &cut, const FromC &map_c, int warp, int lane) {
     const Tiles tiles(g);
     const int group = warp / 4;
     Walk walk(tiles, cut);
     const int own_rows = PING_PONG ? 0 : group * GROUP_ROWS * LINE;
     const unsigned char *const a = shared_memory + (BY_A ? own_rows : 0), *const b = shared_memory + OF_A + (BY_A ? 0 : own_rows);
     const unsigned long long of_a = slice_operand<A_ALONG || TURN_A>(a), of_b = slice_operand<B_ALONG || TURN_B>(b);
+#if !BY_THREADS
     Results results(g, map_c, group, threadIdx.x % 128);
+#endif
     Meeting meeting(g, cut, group, threadIdx.x % 128);
     Turn<STAGES> turn;
     if (PING_PONG && group == 1) pass(FIRST_TURN, 256);
@@ -33,7 +36,9 @@ INLINE void multiply_tiles(const Product &g, const Cut &cut, const TensorMap &ma
             turn.skip(slices);
             continue;
         }
+#if !BY_THREADS
         if (BETA != 0 && walk.ends()) results.begin(of_group(Tile(tiles, walk.number), group));
+#endif
         __syncwarp();
         if (PING_PONG) meet(FIRST_TURN + group, 256);
         _Pragma("unroll 1") for (int slice = 0; slice < slices; slice++) {
@@ -53,14 +58,24 @@ INLINE void multiply_tiles(const Product &g, const Cut &cut, const TensorMap &ma
         if (PING_PONG) pass(FIRST_TURN + (group ^ 1), 256);
         wgmma_wait<0>();
         UNROLL for (int i = 0; i < STACKS; i++) wgmma_settled(sum[i]);
-        if (FLIGHT == 1) read(turn.before(), lane);
+        if (FLIGHT == 1 && (CLUSTER_K == 1 || slices > 0)) read(turn.before(), lane);
+#if BY_THREADS
+        float held[HELD];
+        join(sum, slices == 0, held, group, threadIdx.x % 128);
+        if (CUT) meeting.wait(walk);
+        if (walk.ends()) store_joined(g, held, of_group(Tile(tiles, walk.number), group), meeting, threadIdx.x % 128);
+        else meeting.give([&](int at) { return held[at]; });
+#else
         if (CUT && TEAMS) meeting.wait(walk);
         if (!walk.ends()) {
-            meeting.give(sum);
+            meeting.give([&](int at) { return sum[at / (WIDTH / 2)][at % (WIDTH / 2)]; });
             continue;
         }
         if (CUT && !TEAMS) meeting.wait(walk);
         results.store(sum, of_group(Tile(tiles, walk.number), group), meeting, warp, lane);
+#endif
     }
+#if !BY_THREADS
     if (results.acts) bulk_done();
+#endif
 }

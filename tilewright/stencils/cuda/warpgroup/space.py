@@ -14,9 +14,12 @@ from tilewright.stencils.cuda import copies, cuts, limits
 from tilewright.stencils.cuda.common import IN_FLIGHT
 from tilewright.stencils.cuda.warpgroup.needs import (
     BLOCK,
+    MOST_LINES,
     MOST_SUMS,
+    clusters,
     group_rows,
     group_sums,
+    loose,
     shared_bytes,
     slice_of,
     stage_bytes,
@@ -32,12 +35,15 @@ CUTS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 16, 22, 33, 66, 132)
 
 
 def params(p: Problem, device: Device) -> list[Param]:
+    # What comes by threads comes to one block.
+    shared = (1,) if any(loose(p)) else (1, 2)
     return [
         Param("tile_m", TILE_M),
         Param("tile_n", TILE_N),
         Param("ping_pong", (0, 1)),
-        Param("cluster_m", (1, 2)),
-        Param("cluster_n", (1, 2)),
+        Param("cluster_m", shared),
+        Param("cluster_n", shared),
+        Param("cluster_k", (1, 2, 4, 8) if p.dtype.itemsize == 2 else (1,), absent=1),
         Param("stages", STAGES),
         Param("outs", OUTS),
         Param("overlap", (0, 1)),
@@ -79,6 +85,46 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "hard",
         "two blocks share one operand",
         lambda cluster_m, cluster_n: cluster_m * cluster_n <= 2,
+    )
+
+    def once(tile_m: Any, tile_n: Any, cluster_k: Any, blocks: Any, cut: Any) -> Any:
+        fit = tiles(p, tile_m, tile_n) <= clusters(blocks, 1, 1, cluster_k)
+        return (cluster_k == 1) | (fit & (cut != 1))
+
+    yield Rule(
+        "joined",
+        "hard",
+        "blocks that share the slices of a tile share no operand",
+        lambda cluster_m, cluster_n, cluster_k: (cluster_k == 1) | (cluster_m * cluster_n == 1),
+    )
+    yield Rule(
+        "joined-sums",
+        "hard",
+        "a warp group holds no more than 64 sums of each thread that other blocks add",
+        lambda tile_m, tile_n, ping_pong, cluster_k: (
+            (cluster_k == 1) | (group_sums(tile_m, tile_n, ping_pong) <= 64 * 128)
+        ),
+    )
+    yield Rule(
+        "loose-sums",
+        "hard",
+        "a warp group holds no more than 64 sums of each thread that threads store",
+        lambda tile_m, tile_n, ping_pong: (
+            (not any(loose(p))) | (group_sums(tile_m, tile_n, ping_pong) <= 64 * 128)
+        ),
+    )
+    loose_a, loose_b, _ = loose(p)
+    yield Rule(
+        "loose-lines",
+        "hard",
+        "warps that load hold no more than 192 lines of a slice",
+        lambda tile_m, tile_n: loose_a * tile_m + loose_b * tile_n <= MOST_LINES,
+    )
+    yield Rule(
+        "joined-once",
+        "queryable",
+        "each cluster whose blocks share slices has a part of one tile",
+        once,
     )
     yield Rule(
         "halves",
@@ -138,8 +184,11 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
     )
     slices = -(-p.k // slice_of(p))
 
-    def waves(tile_m: Any, tile_n: Any, cluster_m: Any, cluster_n: Any, blocks: Any) -> tuple[Any, Any]:
+    def waves(
+        tile_m: Any, tile_n: Any, cluster_m: Any, cluster_n: Any, cluster_k: Any, blocks: Any
+    ) -> tuple[Any, Any]:
         """Tiles of clusters, and how many there are at a time."""
-        return tiles(p, tile_m, tile_n, cluster_m, cluster_n), blocks // (cluster_m * cluster_n)
+        at_once = clusters(blocks, cluster_m, cluster_n, cluster_k)
+        return tiles(p, tile_m, tile_n, cluster_m, cluster_n), at_once
 
     yield from cuts.rules(waves, lambda: slices)

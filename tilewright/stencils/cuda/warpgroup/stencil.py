@@ -8,6 +8,8 @@ et al., "CUTLASS" (2023), and of P. Shankhdhar, "Outperforming cuBLAS on H100" (
     tile_m, tile_n   of C
     ping_pong  whether each of two warp groups multiplies tiles of its own, else half of the columns of each
     cluster_m, cluster_n   blocks that share what comes of B, of A
+    cluster_k  blocks that share the slices of a tile, and add their sums in each other's shared memory: of
+               products with fewer tiles than there are blocks for, of 16 bits
     stages   slices of 128 bytes along k in shared memory
     outs     boxes of C of each group in shared memory, 128 bytes high and 64 columns wide
     overlap  whether blocks make ready while the kernel before them in the stream ends
@@ -35,15 +37,18 @@ from tilewright.space import Space
 from tilewright.stencils.cuda import copies, cuts
 from tilewright.stencils.cuda.accepting import no_warp_groups, unserved
 from tilewright.stencils.cuda.common import of_configs
-from tilewright.stencils.cuda.large import LargeStencil, mapped, misplaced, product, unfit
+from tilewright.stencils.cuda.large import LargeStencil, mapped, misplaced, product, unfit, untold
 from tilewright.stencils.cuda.source import ARGUED, asked, chosen, written
 from tilewright.stencils.cuda.warpgroup.cost import best, clocks
 from tilewright.stencils.cuda.warpgroup.needs import (
     BLOCK,
     LINE,
+    SHARED,
     THREADS,
+    clusters_of,
     cut_of,
     lines,
+    loose,
     shared_bytes,
     slice_of,
     tiles,
@@ -64,6 +69,9 @@ COLUMNS = 1024
 """Columns of C for which a config is chosen that must not depend on how many there are."""
 SMALLEST = 16
 """Extents below which most of a tile would be empty."""
+NARROW = 256
+"""Rows or columns of C up to which columns of 16 bits may begin anywhere: where there are more, copies of
+operands (``unaligned``) take little beside the product."""
 LARGEST = 2**30
 """Extents, and tiles of a product."""
 
@@ -82,7 +90,7 @@ class WarpGroupStencil(LargeStencil):
             unserved(p, device)
             or no_warp_groups(device)
             or unfit(p, SMALLEST, LARGEST, BLOCK)
-            or misplaced(p)
+            or (misplaced(p) if p.dtype.itemsize > 2 or min(p.m, p.n) > NARROW else None)
         )
 
     def space(self, problem: Problem, device: Device) -> Space:
@@ -94,19 +102,23 @@ class WarpGroupStencil(LargeStencil):
     def steady(self, problem: Problem, device: Device) -> Config | str:
         # A tile is multiplied in the order of k if it is not cut and no other goes backwards. Beyond the last
         # column of C boxes hold zeros, so that there may be fewer columns than a tensor map is worth. Nothing
-        # stands in for such a kernel, so that it asks for no workspace.
+        # stands in for such a kernel, so that it asks for no workspace. Columns may begin anywhere only where
+        # there are few, and what runs must not depend on how many.
         p = replace(problem, n=max(problem.n, SMALLEST))
-        if reason := self.accepts(p, device) or self.runs(device):
+        if reason := self.accepts(p, device) or misplaced(p) or self.runs(device):
             return reason
         many = replace(p, n=COLUMNS)
-        return best(self.space(many, device).restricted(cut=0, copied=0), many, device).with_(backwards=0)
+        space = self.space(many, device).restricted(cut=0, copied=0, cluster_k=1)
+        return best(space, many, device).with_(backwards=0)
 
     def cost_model(self, problem: Problem, device: Device) -> CostModel:
         return of_configs(lambda columns: clocks(problem, device, columns))
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         c = _whole(config)
-        return written("warpgroup", asked(problem) | chosen(c, ARGUED) | {"CUT": int(c["cut"] > 0)})
+        named = zip(("LOOSE_A", "LOOSE_B", "LOOSE_C"), map(int, loose(problem)), strict=True)
+        parts = asked(problem) | dict(named) | chosen(c, ARGUED)
+        return written("warpgroup", parts | {"CUT": int(c["cut"] > 0)})
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         p, c = problem, _whole(config)
@@ -121,9 +133,11 @@ class WarpGroupStencil(LargeStencil):
         found = _copy(p, c)
         return (
             product(p, p.ldc, c["band"] // (c["tile_n"] * c["cluster_n"]), clipped),
-            copies.map_of(p, A, p.m, lines_a, found) if of_a else mapped(p, A, a, p.lda, lines_a),
-            copies.map_of(p, B, p.n, lines_b, found) if of_b else mapped(p, B, b, p.ldb, lines_b),
-            mapped(p, C, out, p.ldc, along if c["lanes"] == 2 else BLOCK),
+            copies.map_of(p, A, p.m, lines_a, found) if of_a else _operand(p, A, a, p.lda, lines_a),
+            copies.map_of(p, B, p.n, lines_b, found) if of_b else _operand(p, B, b, p.ldb, lines_b),
+            untold(C, p.ldc)
+            if any(loose(p))
+            else mapped(p, C, out, p.ldc, along if c["lanes"] == 2 else BLOCK),
             *([_cut(p, c)] if c["cut"] or c["copied"] else []),
             *([copies.argument(A, p.lda, found)] if of_a else []),
             *([copies.argument(B, p.ldb, found)] if of_b else []),
@@ -131,24 +145,31 @@ class WarpGroupStencil(LargeStencil):
 
     def launch(self, problem: Problem, config: Config) -> Launch:
         p, c = problem, _whole(config)
-        cluster = c["cluster_m"] * c["cluster_n"]
+        shared, cluster = c["cluster_m"] * c["cluster_n"], c["cluster_m"] * c["cluster_n"] * c["cluster_k"]
         needed = int(tiles(p, c["tile_m"], c["tile_n"], c["cluster_m"], c["cluster_n"]))
         # Blocks without a tile copy, too.
-        needed = max(needed, copies.blocks(p, c["copied"]) // cluster)
+        needed = max(needed, copies.blocks(p, c["copied"]) // shared)
         return Launch(
             # Tiles that are cut may be fewer than those who share them.
-            grid=(max(min(c["blocks"] // cluster, needed), cut_of(p, c).workers), cluster, 1),
+            grid=(max(min(clusters_of(c), needed), cut_of(p, c).workers), cluster, 1),
             block=(THREADS, 1, 1),
-            shared=int(shared_bytes(c["tile_m"], c["tile_n"], c["stages"], c["outs"])),
+            shared=int(shared_bytes(*(c[name] for name in SHARED))),
             cluster=cluster,
             overlap=bool(c["overlap"]),
         )
 
 
+def _operand(
+    p: Problem, operand: int, stored: tuple[int, int], leading: int | None, columns: int
+) -> Argument:
+    """The map of an operand, or where it is that has none."""
+    return untold(operand, leading) if loose(p)[operand] else mapped(p, operand, stored, leading, columns)
+
+
 def _whole(config: Config) -> Config:
     """A config that may have been recorded before tiles were cut and operands came into registers or were
     copied."""
-    return Config({"cut": 0, "lanes": 0, "copied": 0, "behind": 0, **config})
+    return Config({"cut": 0, "lanes": 0, "copied": 0, "behind": 0, "cluster_k": 1, **config})
 
 
 def _cut(p: Problem, c: Config) -> Struct:

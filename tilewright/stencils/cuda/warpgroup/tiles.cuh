@@ -66,11 +66,17 @@ struct Walk {
         return false;
     }
 
-    INLINE int count() const { return CUT ? last - first : slices; }
+    // Of a piece, the slices of this block: CLUSTER_K blocks have as many each, but for one.
+    INLINE int low() const { return CLUSTER_K > 1 ? first + (last - first) * (int)blockIdx.y / CLUSTER_K : first; }
+    INLINE int count() const {
+        if (CLUSTER_K > 1) return first + (last - first) * ((int)blockIdx.y + 1) / CLUSTER_K - low();
+        return CUT ? last - first : slices;
+    }
     INLINE bool ends() const { return !CUT || last == slices; }
 };
 
-constexpr int TOGETHER = 8;  // who have a part of a tile at most, if one of them adds the sums of all
+// Who have a part of a tile at most, if one of them adds the sums of all. Of CLUSTER_K blocks each has but few of these.
+constexpr int TOGETHER = CLUSTER_K > 1 ? 64 : 8;
 
 // Whose sums a worker adds to its own of a tile that is cut: those of its team, the nearest first, and if it has the end of the tile
 // those of the others who add up a team. Teams are counted from the end of the tile; one adds up as many sums as there are teams,
