@@ -389,7 +389,8 @@ def interleaved(device: Device) -> Iterator[Job]:
                 yield from _accepted(stencil, p, f"{name}_ring", device, ring)
             if dtype.real_bits == 16 and not dtype.is_complex:
                 # Tensor cores, rows that begin anywhere among them, with more groups than blocks.
-                plain = p.with_(beta="0", stride_a=1)
+                # With the size named again, as an A that is not shared lies otherwise than one that is.
+                plain = p.with_(m=m, beta="0", stride_a=1)
                 members = _members(stencil.default(plain, device), device, lanes=4 - 2 * odd)
                 for each in _accepted(stencil, plain, f"{name}_members", device, members):
                     yield replace(each, launch=replace(each.launch, grid=(2, 1, 1)))
