@@ -60,6 +60,13 @@ MEMBERS |= {"group": 0, "padded": 0, "blocks": H200["sms"]}
         # Rows that begin anywhere, few rows, and k that end within 8.
         ("b:5x4x3@67/all", {"align": 2}, {"lanes": 4, "warps": 2, "members": 16, "stages": 3}),
         ("h:7x13x10@70/all", {"align": 2}, {"lanes": 8, "warps": 1, "members": 32, "stages": 2}),
+        # An odd k within the second eight, and columns beyond the first.
+        ("h:13x9x11@128/all", {"alpha": "any"}, {"lanes": 4, "warps": 2, "members": 16, "stages": 3}),
+        (
+            "b:13x9x11@71/all",
+            {"alpha": "any", "align": 2},
+            {"lanes": 2, "warps": 2, "members": 16, "stages": 3},
+        ),
         # Two strips, of C and of its transpose, which lies apart, with and without gaps.
         (
             "h:3x17x9@41/all",

@@ -155,6 +155,14 @@ def test_every_config_obeys_the_hardware(listed: Listed) -> None:
         assert min(job.launch.grid) > 0, job.name
 
 
+def test_operands_lie_as_kernels_are_told(listed: Listed) -> None:
+    """Operands are made for the problem with its batch named again, which packs interleaved matrices."""
+    batches = [job for job in listed.jobs if isinstance(job.problem, Problem) and not job.problem.outer]
+    assert batches
+    for job in batches:
+        assert job.problem.with_(batch=job.problem.batch) == job.problem, job.name
+
+
 def test_a_config_beyond_the_hardware_does_not_fit(listed: Listed) -> None:
     tensor = CUDA["tensor"]
     (problem,) = Problem.parse("h:nn:64x64x64@3", beta="0")
