@@ -414,7 +414,7 @@ def interleaved(device: Device) -> Iterator[Job]:
                 yield from _accepted(stencil, p, f"{name}_ring", device, ring)
             if dtype.real_bits == 16 and not dtype.is_complex:
                 # Tensor cores, rows that begin anywhere among them, with more groups than blocks.
-                # A size is named so that columns of an A that was shared lie as far apart as those of all matrices.
+                # With the size named again: an A that is shared lies otherwise than one that is not.
                 plain = p.with_(m=m, beta="0", stride_a=1)
                 members = _members(stencil.default(plain, device), device, lanes=4 - 2 * odd)
                 for each in _accepted(stencil, plain, f"{name}_members", device, members):
