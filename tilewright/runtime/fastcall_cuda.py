@@ -2,10 +2,10 @@
 
 A *context* is a bytes object that holds, as 64-bit words, all that a launch needs: the driver's function
 that launches, the kernel, where its configuration and its parameters lie and which words of those are the
-addresses. The compiled entry is a C function of CPython's fast calling convention whose ``self`` is the
-context, as in ``fastcall_cpu``. It copies configuration and parameters to its own stack, at every call,
-and writes the addresses and the stream into the copies: threads that launch at once share nothing, and
-no lock is needed. The global lock is released for the driver, as ``ctypes`` does.
+addresses. The compiled entry, whose text is in ``launching``, is a C function of CPython's fast calling
+convention whose ``self`` is the context, as in ``fastcall_cpu``. It copies configuration and parameters to
+its own stack, at every call, and writes the addresses and the stream into the copies: threads that launch at
+once share nothing, and no lock is needed. The global lock is released for the driver, as ``ctypes`` does.
 
 ``start`` is for most kernels: one parameter, in which each address is one word. ``start_patched`` is for
 kernels with several parameters, and for addresses that are in several words or have to be aligned, as those

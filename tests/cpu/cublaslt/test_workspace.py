@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import sys
-import threading
 from typing import Any
 
 import pytest
 
 from tests.cpu.cublaslt.library import NEED, PLAIN, SPLIT, one, product_of
+from tests.threads import at_once
 from tilewright.errors import DeviceError
 from tilewright.runtime import cublaslt, fastcall_cuda
 
@@ -38,23 +37,12 @@ def test_a_stream_and_thread_get_a_workspace_once(lt: Any) -> None:
 def test_threads_do_not_share_a_workspace(lt: Any) -> None:
     lt.works = False
     _, start, _ = product_of()
-    together = threading.Barrier(4)
-    switch = sys.getswitchinterval()
 
-    def work() -> None:
-        together.wait()
+    def work(_: int) -> None:
         for _ in range(300):
             start(1, 2, 3, 5)
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    sys.setswitchinterval(1e-6)
-    try:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(60)
-    finally:
-        sys.setswitchinterval(switch)
+    at_once(4, work)
     pairs = {(call["thread"], call["space"]) for call in lt.calls}
     assert len(lt.calls) == 1200
     assert len(pairs) == len({thread for thread, _ in pairs}) == len({space for _, space in pairs}) == 4

@@ -95,7 +95,8 @@ def _put(matrix: Array, row: int, column: int, value: float) -> None:
 
 def prepare(problem: Problem, case: Case, seed: int) -> Prepared:
     """Operands and the right answer of one case."""
-    asked = problem.with_(batch=case.batch)
+    # Another batch is packed anew; the same one keeps its gaps.
+    asked = problem if case.batch == problem.batch else problem.with_(batch=case.batch)
     made = operands(asked, seed, offset=case.offset, guard=GUARD)
     if case.special:
         poke(made)
