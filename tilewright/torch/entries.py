@@ -33,7 +33,8 @@ import torch
 from tilewright.model import Kernel
 from tilewright.runtime import compiled
 from tilewright.targets.cpu import processor
-from tilewright.torch.program import ADDED, AXES, CONTEXT, ENTRIES, KEY, KINDS, ROW, ROWS, named, text
+from tilewright.torch.program import ADDED, ENTRIES, KINDS, named, text
+from tilewright.torch.rows import AXES, CONTEXT, KEY, ROW, ROWS
 
 UNLIMITED = 2**62
 DROPPED = 16

@@ -39,7 +39,8 @@ from tilewright.runtime import call_cache, compiled, fastcall_cpu, fastcall_cuda
 from tilewright.runtime.device_calls import Memo, Prepared, distances
 from tilewright.torch import entries
 from tilewright.torch.products import SHARED, detached
-from tilewright.torch.program import ENTRIES, KEY
+from tilewright.torch.program import ENTRIES
+from tilewright.torch.rows import KEY
 from tilewright.torch.worth import Estimate, estimate
 
 WIDEST = 16

@@ -78,7 +78,7 @@ SLIPS: tuple[Slip, ...] = (
         "tests/cpu/test_entries.py",
     ),
     Slip(
-        "tilewright/torch/program.py",
+        "tilewright/torch/handles.py",
         "%conjugate.up = shl i64 %conjugate, 15",
         "%conjugate.up = shl i64 0, 15",
         "tests/cpu/test_entries.py",
