@@ -18,7 +18,8 @@ import numpy as np
 import pytest
 
 from tilewright.model import DTYPES, Config, Device, Problem
-from tilewright.stencils.cpu.lanes.stencil import LanesStencil, read_of, width_of
+from tilewright.stencils.cpu.lanes.reads import Copy, Join, Pick, Read, Run, read_of, width_of
+from tilewright.stencils.cpu.lanes.stencil import LanesStencil
 from tilewright.stencils.cpu.tile.stencil import TileStencil
 from tilewright.targets.cpu import llvm, processor
 
@@ -234,7 +235,6 @@ def _orders() -> Iterator[tuple[tuple[int, ...], int]]:
 @pytest.mark.parametrize("whole", [False, True])
 def test_a_read_is_what_it_says(whole: bool) -> None:
     """Reads are played on a list: every lane gets its real, and no load leaves the operand."""
-    from tilewright.stencils.cpu.lanes.stencil import Copy, Join, Pick, Read, Run
 
     def play(read: Read, size: int) -> list[int]:
         match read:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from tilewright.model import Config, Device, Problem
 from tilewright.stencils.cpu.ir import Ir, Piece, batch_loop, finish, load_scalars, strides
-from tilewright.stencils.cpu.lanes.stencil import Reader, read_of
+from tilewright.stencils.cpu.lanes.reads import Reader, read_of
 from tilewright.stencils.cpu.sets import ir_of
 from tilewright.stencils.cpu.staging import Stage, counted
 from tilewright.stencils.cpu.tile.codegen import Line, mixed, pieces, split
