@@ -30,7 +30,7 @@ from tilewright.calls.product import plan as planned
 from tilewright.calls.spec import PLAIN
 from tilewright.model import DTYPES, Device, Plan, Problem
 from tilewright.planning import dispatch
-from tilewright.runtime import call_cache, cublaslt
+from tilewright.runtime import call_cache, cublaslt_library
 from tilewright.runtime.bound_cuda import Gpu, Vendor
 
 LETTERS = "hbsdcz"
@@ -246,8 +246,10 @@ def main() -> None:
         "narrow_h": matmul.allow_fp16_reduced_precision_reduction,
         "narrow_b": matmul.allow_bf16_reduced_precision_reduction,
     }
-    sink.write({"kind": "library", "cublaslt": cublaslt.version(), "torch": torch.__version__} | switches)
-    console.print(f"cuBLASLt {cublaslt.version()}, torch {torch.__version__}, {device.name}")
+    sink.write(
+        {"kind": "library", "cublaslt": cublaslt_library.version(), "torch": torch.__version__} | switches
+    )
+    console.print(f"cuBLASLt {cublaslt_library.version()}, torch {torch.__version__}, {device.name}")
     with vendors_plans():
         for letter in options.types:
             for n in SMALL:

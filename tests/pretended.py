@@ -21,7 +21,7 @@ from tilewright.catalog import STENCILS
 from tilewright.dtypes import narrowed, widened
 from tilewright.errors import DeviceError
 from tilewright.model import Binary, Config, Device, Kernel, Launch, Problem, Source
-from tilewright.runtime import build, cublaslt, fastcall_cuda
+from tilewright.runtime import build, cublaslt_library, fastcall_cuda
 from tilewright.space import Space
 from tilewright.stencils.cuda import args
 from tilewright.stencils.protocol import Stencil
@@ -166,7 +166,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Log]:
     monkeypatch.setattr(dlpack, "device_of", lambda address, name: 0)
     monkeypatch.setattr(lookup, "default_library", lambda: None)
     # Addresses of the host's memory are nothing for the library of a real GPU.
-    monkeypatch.setattr(cublaslt, "library", lambda: None)
+    monkeypatch.setattr(cublaslt_library, "library", lambda: None)
     # Not by monkeypatch, which would put them back in another order: the first that accepts is chosen.
     kept = dict(STENCILS)
     for name, stencil in kept.items():

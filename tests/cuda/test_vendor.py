@@ -15,7 +15,7 @@ import tilewright as tw
 from tilewright.calls import settings
 from tilewright.model import DTYPES, Device, Plan, Problem
 from tilewright.planning import dispatch
-from tilewright.runtime import cublaslt
+from tilewright.runtime import cublaslt, cublaslt_library, cublaslt_spaces
 from tilewright.runtime.bound_cuda import Gpu
 from tilewright.store.records import Records
 from tilewright.targets.cuda import devices, modules
@@ -34,7 +34,7 @@ LONG = (96, 80, 60000)
 @pytest.fixture
 def direct(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Plan]]:
     """Every plan is the vendor's, and the array library is not to multiply. The plans made."""
-    if cublaslt.library() is None:
+    if cublaslt_library.library() is None:
         pytest.skip("there is no cuBLASLt")
     made: list[Plan] = []
 
@@ -226,7 +226,7 @@ def test_streams_and_threads(direct: list[Plan], torch: Any) -> None:
         for thread in threads:
             thread.join(120)
     assert wrong == []
-    found = cublaslt.workspaces(0)
+    found = cublaslt_spaces.workspaces(0)
     assert found.table[0] >= 1, "no algorithm needed a workspace: this test says nothing"
 
 
@@ -249,7 +249,7 @@ import tilewright as tw
 from tilewright.planning import dispatch
 from tilewright.runtime.bound_cuda import Gpu
 from tilewright.model import Plan
-from tilewright.runtime import cublaslt
+from tilewright.runtime import cublaslt, cublaslt_library, cublaslt_spaces
 dispatch.plan = lambda p, d, **_: Plan(p, d, "cached", "vendor", "asked for")
 def refuse(*_):
     raise AssertionError("the array library was to multiply")
@@ -271,7 +271,7 @@ for name in ("float16", "float32", "float64", "complex64", "complex128"):
             stream.synchronize()
         assert abs(cupy.asnumpy(got).astype(wide) - want).max() <= allowed * abs(want).max(), name
 assert "torch" not in sys.modules
-print("right", cublaslt.version())
+print("right", cublaslt_library.version())
 """
 
 

@@ -65,7 +65,7 @@ PURE = (
     "tutorial.",
     "runtime.fastcall_",
     "runtime.team.",
-    "runtime.cublaslt.",
+    "runtime.cublaslt_",
 )
 """Stencils are pure functions; targets find out what a machine is, load code and keep handles."""
 

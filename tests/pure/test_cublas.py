@@ -17,7 +17,7 @@ from tilewright.dtypes import narrowed, widened
 from tilewright.errors import ArgumentError, DeviceError
 from tilewright.model import DTYPES, Plan, Problem
 from tilewright.planning import dispatch, neighbours
-from tilewright.runtime import bound_cuda, cublas, cublaslt
+from tilewright.runtime import bound_cuda, cublas, cublaslt, cublaslt_spaces
 from tilewright.targets.cuda.capability import named
 
 pytestmark = pytest.mark.pure
@@ -95,8 +95,8 @@ def library(monkeypatch: pytest.MonkeyPatch) -> Library:
     made = Library()
     monkeypatch.setattr(cublas, "library", lambda: made.library)
     spaces = SimpleNamespace(of=lambda stream: None if stream == 9 else ROOM)
-    monkeypatch.setattr(cublaslt, "workspaces", lambda index: spaces)
-    monkeypatch.setattr(cublaslt, "workspace_bytes", lambda index: 1 << 20)
+    monkeypatch.setattr(cublaslt_spaces, "workspaces", lambda index: spaces)
+    monkeypatch.setattr(cublaslt_spaces, "workspace_bytes", lambda index: 1 << 20)
     cublas._handle.cache_clear()
     return made
 

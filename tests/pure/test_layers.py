@@ -60,7 +60,7 @@ DOORS = {
     ("targets.cpu.target", "other_toolchain"): {"tilewright.targets.cpu.cc"},
     ("runtime.backends", "_gpu"): {"tilewright.runtime.bound_cuda"},
     ("runtime.build", "generators"): {"tilewright.stencils.cuda.source"},
-    ("calls.explain", "_cublas"): {"tilewright.runtime.cublaslt"},
+    ("calls.explain", "_cublas"): {"tilewright.runtime.cublaslt", "tilewright.runtime.cublaslt_library"},
     ("arrays.dlpack", "device_of"): {"tilewright.targets.cuda.bindings"},
 }
 # What may be loaded by name, ``loading.load``: what is public, the rows of tables, and what is rarely needed.

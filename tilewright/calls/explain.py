@@ -44,7 +44,8 @@ def explain_plan(plan: Plan) -> str:
 
 def _cublas(plan: Plan) -> str:
     """How a plan of the vendor's gets to cuBLAS."""
-    from tilewright.runtime.cublaslt import CONFIG, library, refusal
+    from tilewright.runtime.cublaslt import CONFIG, refusal
+    from tilewright.runtime.cublaslt_library import library
 
     config = plan.config or Config({})
     if config.get("by") == "library" or library() is None or refusal(plan.problem):

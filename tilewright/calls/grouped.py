@@ -44,7 +44,7 @@ from tilewright.catalog import of_lists
 from tilewright.errors import ArgumentError, DeviceError
 from tilewright.model import Device, GroupedProblem, Plan
 from tilewright.planning import classes, dispatch
-from tilewright.runtime import bound_cuda, call_cache, cublaslt, gaps
+from tilewright.runtime import bound_cuda, call_cache, cublaslt_library, gaps
 from tilewright.runtime.backend import Backend
 from tilewright.runtime.backends import default_gpu
 from tilewright.runtime.bound_cpu import HOST
@@ -164,7 +164,7 @@ class _Part:
         self.config = forced_config(config)
         lost = classes.wins(of_lists("cuda").name, problem, dispatch.regime(problem, device), device) is False
         # Loaded where it is asked for: that takes a moment.
-        self.plan = self._planned(vendor=lost and cublaslt.library() is not None)
+        self.plan = self._planned(vendor=lost and cublaslt_library.library() is not None)
         self.argument = bytearray()
 
     def _planned(self, vendor: bool) -> Plan:

@@ -5,7 +5,7 @@ addresses lie on the GPU, sizes are known here, nothing is waited for, and a cal
 graph.
 
 **Workspace.** The library's own handle has one for all streams, which two products at once must not share: a
-stream and thread are given that of ``cublaslt.workspaces`` for the call. Where there is none, within a
+stream and thread are given that of ``cublaslt_spaces`` for the call. Where there is none, within a
 recording above all, the library takes its own, which it then allocates as a part of the graph.
 """
 
@@ -19,7 +19,7 @@ from typing import Any
 
 from tilewright.errors import DeviceError
 from tilewright.model import Problem
-from tilewright.runtime import cublaslt
+from tilewright.runtime import cublaslt, cublaslt_library, cublaslt_spaces
 from tilewright.runtime.cublaslt import OPERATIONS, TYPES
 
 DEFAULT_ALGORITHM = -1
@@ -43,16 +43,13 @@ def declared(found: Any) -> Any:
 
     Raises ``AttributeError`` where it has not all of them.
     """
-    for name, types in _FUNCTIONS.items():
-        function = getattr(found, name)
-        function.argtypes, function.restype = types, _INT
-    return found
+    return cublaslt_library.typed(found, _FUNCTIONS)
 
 
 @functools.cache
 def library() -> Any:
     """The library; None where there is none, or none beside cuBLASLt."""
-    beside = cublaslt.library()
+    beside = cublaslt_library.library()
     if beside is None:
         return None
     with suppress(OSError, AttributeError):
@@ -65,7 +62,7 @@ class _Handle:
 
     def __init__(self, index: int):
         made = ctypes.c_void_p()
-        cublaslt._check(library().cublasCreate_v2(ctypes.byref(made)), f"cublasCreate on GPU {index}")
+        cublaslt_library.check(library().cublasCreate_v2(ctypes.byref(made)), f"cublasCreate on GPU {index}")
         self.number, self.lock = made.value or 0, threading.Lock()
 
 
@@ -110,12 +107,12 @@ class Batched:
         Raises ``DeviceError`` when the library refuses.
         """
         found, held = library(), _handle(self.index)
-        space = cublaslt.workspaces(self.index).of(stream)
+        space = cublaslt_spaces.workspaces(self.index).of(stream)
         one, two, three = self._types
         with held.lock:
             code = found.cublasSetStream_v2(held.number, stream)
             if not code and space is not None:
-                size = cublaslt.workspace_bytes(self.index)
+                size = cublaslt_spaces.workspace_bytes(self.index)
                 code = found.cublasSetWorkspace_v2(held.number, space, size)
             code = code or found.cublasGemmBatchedEx(
                 *(held.number, *self._before, a, *one, b, *two, self._beta, c, *three),

@@ -1,7 +1,7 @@
 """cuBLASLt, NVIDIA's library of matrix products, called directly: descriptors, algorithms, workspace.
 
-The library is no dependency: where a process has it already, or a wheel or the system brings it, it is loaded
-by ``ctypes``; where it is not, or refuses a problem, the array library's own product is what is left.
+Where the library is not here (``cublaslt_library``), or refuses a problem, the array library's own product is
+what is left.
 
 Everything that a call needs is prepared once, so that a call is one function: ``Operation`` holds the
 descriptors of a problem, ``Product`` an operation with the algorithms chosen for it. An algorithm is 64 bytes
@@ -11,34 +11,21 @@ Sums of 16-bit types are kept in float32, and float32 is multiplied as float32, 
 says so (``math``), which is timed beside our kernels and serves no call yet. Where a sum is divided among
 blocks, its parts are added up in float32 too, unless the caller says that 16 bits will do (``narrow``), which
 is what PyTorch's and CuPy's own products do unless they are told not to.
-
-**Workspace.** Some algorithms need device memory of their own, and two products in the same workspace must
-not run at once. Each pair of a stream and a host thread has one: work of a stream runs in order, and as no
-other thread starts work in this workspace, the launches of two products are not mixed either. The memory is
-the driver's and stays until the process ends; none is PyTorch's or CuPy's, whose allocators hand memory
-out again when their own streams are done with it. What is recorded into a graph may run later on any stream
-beside anything, so there, and on the default stream of each thread, which has one number for all threads, an
-algorithm without a workspace is used.
 """
 
 from __future__ import annotations
 
 import ctypes
-import functools
-import importlib.util
-import os
-import re
-import threading
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from tilewright.errors import DeviceError
 from tilewright.model import Config, Problem
-from tilewright.runtime import compiled, fastcall_cuda, launching
-from tilewright.targets.cuda import bindings, devices, driver
+from tilewright.runtime import compiled, cublaslt_library, cublaslt_spaces, fastcall_cuda
+from tilewright.runtime.cublaslt_library import Refused, check, status_name
+from tilewright.targets.cuda import driver
 
 # ---- the constants of cublasLt.h, cublas_api.h and library_types.h
 
@@ -66,17 +53,6 @@ CONFIG = {
     "cluster": 8,
 }
 """CUBLASLT_ALGO_CONFIG_*: what an algorithm says of itself. The last two have 16 bits, all others 32."""
-STATUSES = {
-    1: "NOT_INITIALIZED",
-    3: "ALLOC_FAILED",
-    7: "INVALID_VALUE",
-    8: "ARCH_MISMATCH",
-    11: "MAPPING_ERROR",
-    13: "EXECUTION_FAILED",
-    14: "INTERNAL_ERROR",
-    15: "NOT_SUPPORTED",
-    16: "LICENSE_ERROR",
-}
 
 TYPES = {
     "h": (REAL_16, COMPUTE_32, REAL_32),
@@ -89,10 +65,6 @@ TYPES = {
 """Types of the elements, of the arithmetic and of the scalars."""
 
 ALGORITHM_BYTES = 64
-MAJORS = (13, 12, 11)
-"""Major versions of the library whose functions are as they are called here, newest first."""
-PER_THREAD = 2
-"""CU_STREAM_PER_THREAD: another stream on each thread."""
 LEAST_32 = 1 << 31
 
 
@@ -106,132 +78,6 @@ class Heuristic(ctypes.Structure):
         ("waves", ctypes.c_float),
         ("reserved", ctypes.c_int * 4),
     )
-
-
-# ---- where the library is
-
-
-def paths(maps: str, folders: Iterable[Path], newest: int) -> list[str]:
-    """What to load, best first: what the process has loaded (``maps`` is what the system says of its
-    memory), what wheels have brought (``folders`` are those of the package ``nvidia``), and names for the
-    system to find. Of these two nothing of a later CUDA than ``newest``, which the driver could not run.
-    """
-    loaded = {line.split()[-1] for line in maps.splitlines() if "libcublasLt.so" in line}
-    brought = [
-        path
-        for folder in folders
-        for pattern in ("cu[0-9]*/lib", "cublas/lib")
-        for path in folder.glob(f"{pattern}/libcublasLt.so.*")
-    ]
-    known = sorted(((_major(str(path)), str(path)) for path in brought), key=lambda pair: -pair[0])
-    name = "cublasLt64_{}.dll" if os.name == "nt" else "libcublasLt.so.{}"
-    return [
-        *sorted((path for path in loaded if _major(path) in MAJORS), key=lambda path: -_major(path)),
-        *(path for major, path in known if major in MAJORS and major <= newest),
-        *(name.format(major) for major in MAJORS if major <= newest),
-    ]
-
-
-def _major(path: str) -> int:
-    found = re.search(r"libcublasLt\.so\.(\d+)", path)
-    return int(found[1]) if found else 0
-
-
-def _folders() -> list[Path]:
-    with suppress(ImportError, ValueError):
-        spec = importlib.util.find_spec("nvidia")
-        return [Path(folder) for folder in (spec.submodule_search_locations or ()) if folder] if spec else []
-    return []
-
-
-def _newest() -> int:
-    """The major version of CUDA that the driver is of."""
-    with suppress(Exception):
-        asked = bindings.bindings().cuDriverGetVersion()
-        return int(bindings.check(asked, "asking for the driver's version")) // 1000
-    return MAJORS[0]
-
-
-_FUNCTIONS: dict[str, tuple[Any, ...]] = {
-    "cublasLtCreate": (ctypes.c_void_p,),
-    "cublasLtMatmulDescCreate": (ctypes.c_void_p, ctypes.c_int, ctypes.c_int),
-    "cublasLtMatmulDescSetAttribute": (ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t),
-    "cublasLtMatmulDescDestroy": (ctypes.c_void_p,),
-    "cublasLtMatrixLayoutCreate": (
-        ctypes.c_void_p,
-        ctypes.c_int,
-        ctypes.c_uint64,
-        ctypes.c_uint64,
-        ctypes.c_int64,
-    ),
-    "cublasLtMatrixLayoutSetAttribute": (ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t),
-    "cublasLtMatrixLayoutDestroy": (ctypes.c_void_p,),
-    "cublasLtMatmulPreferenceCreate": (ctypes.c_void_p,),
-    "cublasLtMatmulPreferenceSetAttribute": (ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t),
-    "cublasLtMatmulPreferenceDestroy": (ctypes.c_void_p,),
-    "cublasLtMatmulAlgoGetHeuristic": (*(ctypes.c_void_p,) * 7, ctypes.c_int, *(ctypes.c_void_p,) * 2),
-    "cublasLtMatmulAlgoCheck": (ctypes.c_void_p,) * 8,
-    "cublasLtMatmulAlgoConfigGetAttribute": (
-        ctypes.c_void_p,
-        ctypes.c_int,
-        ctypes.c_void_p,
-        ctypes.c_size_t,
-        ctypes.c_void_p,
-    ),
-    "cublasLtMatmul": (*(ctypes.c_void_p,) * 14, ctypes.c_size_t, ctypes.c_void_p),
-}
-
-
-def declared(found: Any) -> Any:
-    """A library with the types of the functions that are called here.
-
-    Raises ``AttributeError`` where it has not all of them.
-    """
-    for name, types in _FUNCTIONS.items():
-        function = getattr(found, name)
-        function.argtypes, function.restype = types, ctypes.c_int
-    found.cublasLtGetVersion.argtypes, found.cublasLtGetVersion.restype = (), ctypes.c_size_t
-    return found
-
-
-@functools.cache
-def library() -> Any:
-    """The library; None where there is none. Loading it takes a moment, once, where nobody else has."""
-    maps = ""
-    with suppress(OSError):
-        maps = Path("/proc/self/maps").read_text()
-    for path in paths(maps, _folders(), _newest()):
-        with suppress(OSError, AttributeError):
-            return declared(ctypes.CDLL(path))
-    return None
-
-
-def version() -> int:
-    """The library's version as it tells it: 13.1.0 is 130100 or so; 0 where there is none."""
-    found = library()
-    return 0 if found is None else int(found.cublasLtGetVersion())
-
-
-class Refused(Exception):
-    """A status of the library that is not success."""
-
-
-def _check(status: int, what: str) -> None:
-    if status:
-        raise Refused(f"{what} failed ({_named(status)})")
-
-
-def _named(status: int) -> str:
-    return f"CUBLAS_STATUS_{STATUSES[status]}" if status in STATUSES else f"cuBLAS status {status}"
-
-
-@functools.cache
-def _handle(index: int) -> int:
-    """The library's handle for a GPU, which has to be current. It holds no stream and no workspace, so that
-    one serves all threads."""
-    made = ctypes.c_void_p()
-    _check(library().cublasLtCreate(ctypes.byref(made)), f"cublasLtCreate on GPU {index}")
-    return made.value or 0
 
 
 # ---- problems as descriptors
@@ -293,9 +139,9 @@ class Operation:
     """
 
     def __init__(self, problem: Problem, scalars: tuple[complex, complex], index: int, narrow: bool = False):
-        found = library()
+        found = cublaslt_library.library()
         self.problem, self.index, self.library, self.narrow = problem, index, found, narrow
-        self.handle = _handle(index)
+        self.handle = cublaslt_library.handle(index)
         _, compute, scale = TYPES[problem.dtype.letter]
         if problem.math == "tf32":
             compute = COMPUTE_TF32
@@ -314,14 +160,14 @@ class Operation:
     def _made(self, kind: str, *arguments: int) -> int:
         made = ctypes.c_void_p()
         status = getattr(self.library, f"cublasLt{kind}Create")(ctypes.byref(made), *arguments)
-        _check(status, f"cublasLt{kind}Create for {self.problem.spelling}")
+        check(status, f"cublasLt{kind}Create for {self.problem.spelling}")
         weakref.finalize(self, getattr(self.library, f"cublasLt{kind}Destroy"), made.value).atexit = False
         return made.value or 0
 
     def _set(self, kind: str, made: int, which: int, value: Any) -> None:
         function = getattr(self.library, f"cublasLt{kind}SetAttribute")
         status = function(made, which, ctypes.byref(value), ctypes.sizeof(value))
-        _check(status, f"cublasLt{kind}SetAttribute {which}")
+        check(status, f"cublasLt{kind}SetAttribute {which}")
 
     def _layout(self, layout: Layout) -> int:
         made = self._made("MatrixLayout", *layout[:4])
@@ -335,7 +181,7 @@ class Operation:
         fastest first. Raises ``Refused`` where it has none."""
         made = ctypes.c_void_p()
         status = self.library.cublasLtMatmulPreferenceCreate(ctypes.byref(made))
-        _check(status, "cublasLtMatmulPreferenceCreate")
+        check(status, "cublasLtMatmulPreferenceCreate")
         preference = made.value or 0
         try:
             self._prefer(preference, workspace)
@@ -345,7 +191,7 @@ class Operation:
                 *(self.handle, self.desc, a, b, c, c, preference, count),
                 *(ctypes.addressof(results), ctypes.byref(returned)),
             )
-            _check(status, f"cublasLtMatmulAlgoGetHeuristic for {self.problem.spelling}")
+            check(status, f"cublasLtMatmulAlgoGetHeuristic for {self.problem.spelling}")
         finally:
             self.library.cublasLtMatmulPreferenceDestroy(preference)
         return [
@@ -386,77 +232,20 @@ class Operation:
             # An older library has not all of them.
             if not get(ctypes.addressof(buffer), which, *into):
                 values[name] = value.value
-        values |= {"workspace": algorithm.workspace, "version": version(), "algorithm": algorithm.code.hex()}
+        values |= {
+            "workspace": algorithm.workspace,
+            "version": cublaslt_library.version(),
+            "algorithm": algorithm.code.hex(),
+        }
         return Config(values)
 
     def named(self, config: Config | None) -> Algorithm | None:
         """The algorithm of a config; None where it names none, or one of another version of the library, or
         one that does not run here."""
-        if not config or config.get("version") != version():
+        if not config or config.get("version") != cublaslt_library.version():
             return None
         code = bytes.fromhex(config.get("algorithm", ""))
         return self.checked(code) if len(code) == ALGORITHM_BYTES else None
-
-
-# ---- workspace
-
-
-def workspace_bytes(index: int) -> int:
-    """Bytes of a workspace on a GPU: 32 MiB from capability 9.0 on, where algorithms split more, else 8."""
-    return (32 if devices.attribute("COMPUTE_CAPABILITY_MAJOR", index) >= 9 else 8) << 20
-
-
-class Workspaces:
-    """The workspaces of one GPU, by stream and thread, in a table that compiled code reads.
-
-    The table's first word is the number of its rows; ``launching.SPACES`` is what a row holds. Rows are
-    added and never changed: a thread or stream with the number of one that has ended has its workspace, in
-    which nothing runs any more once later work does.
-    """
-
-    ROWS = 64
-    WORDS = len(launching.SPACES)
-
-    def __init__(self, index: int, size: int, allocate: Callable[[int], driver.Memory] = driver.allocate):
-        self.index, self.size, self._allocate = index, size, allocate
-        self.table = (ctypes.c_uint64 * (1 + self.WORDS * self.ROWS))()
-        self._known: dict[tuple[int, int], int | None] = {}
-        self._memory: list[driver.Memory] = []
-        self._lock = threading.Lock()
-
-    def of(self, stream: int) -> int | None:
-        """The workspace of this thread on a stream; None where there can be none: see the module."""
-        # A thread that has never used the GPU cannot ask about its streams.
-        driver.context(self.index)
-        if stream == PER_THREAD or driver.capturing(stream):
-            return None
-        key = stream, threading.get_ident()
-        with self._lock:
-            if key not in self._known:
-                self._known[key] = self._added(*key)
-            return self._known[key]
-
-    def _added(self, stream: int, thread: int) -> int | None:
-        count = self.table[0]
-        if count >= self.ROWS:
-            return None
-        try:
-            memory = self._allocate(self.size)
-        except DeviceError:
-            # The array library may hold all memory: there is an algorithm that needs none.
-            return None
-        self._memory.append(memory)
-        row = 1 + self.WORDS * count
-        self.table[row : row + self.WORDS] = [stream, thread, memory.address]
-        # A row counts when it is whole.
-        self.table[0] = count + 1
-        return memory.address
-
-
-@functools.cache
-def workspaces(index: int) -> Workspaces:
-    """The workspaces of a GPU."""
-    return Workspaces(index, workspace_bytes(index))
 
 
 # ---- products
@@ -478,7 +267,7 @@ class Product:
         else:
             found = best
         self.plain = found
-        self.spaces = workspaces(operation.index) if best.workspace else None
+        self.spaces = cublaslt_spaces.workspaces(operation.index) if best.workspace else None
         self._codes = [ctypes.create_string_buffer(x.code, ALGORITHM_BYTES) for x in (best, found)]
 
     def __call__(self, a: int, b: int, c: int, stream: int) -> None:
@@ -493,7 +282,9 @@ class Product:
             driver.context(self.operation.index)
             code = self._multiply(a, b, c, stream, space)
         if code:
-            raise DeviceError(f"cublasLtMatmul of {self.operation.problem.spelling} failed ({_named(code)})")
+            raise DeviceError(
+                f"cublasLtMatmul of {self.operation.problem.spelling} failed ({status_name(code)})"
+            )
 
     def _multiply(self, a: int, b: int, c: int, stream: int, space: int | None) -> int:
         o, (best, plain) = self.operation, self._codes
@@ -541,13 +332,13 @@ def product(
 ) -> Product | str:
     """A problem ready to be multiplied on the current GPU, by the algorithm of a config, or else by that
     which the library expects to be the fastest; or why it cannot be. ``narrow`` is ``Operation``'s."""
-    if library() is None:
+    if cublaslt_library.library() is None:
         return "cuBLASLt is not here"
     reason = refusal(problem)
     if reason is not None:
         return reason
     try:
-        operation, size = Operation(problem, scalars, index, narrow), workspace_bytes(index)
+        operation, size = Operation(problem, scalars, index, narrow), cublaslt_spaces.workspace_bytes(index)
         best = operation.named(config)
         if best is None or best.workspace > size:
             found = operation.algorithms(size, 1)
@@ -569,6 +360,6 @@ def candidates(
         return first
     operation, made = first.operation, []
     with suppress(Refused):
-        for algorithm in operation.algorithms(workspace_bytes(index), count):
+        for algorithm in operation.algorithms(cublaslt_spaces.workspace_bytes(index), count):
             made.append((operation.describe(algorithm), Product(operation, algorithm, first.plain)))
     return made

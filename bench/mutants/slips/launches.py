@@ -89,7 +89,7 @@ SLIPS: tuple[Slip, ...] = (
         "self.beta = self.alpha + ctypes.sizeof(wide)",
         _PRODUCTS,
     ),
-    Slip("tilewright/runtime/cublaslt.py", "stream == PER_THREAD or ", "", _WORKSPACE),
+    Slip("tilewright/runtime/cublaslt_spaces.py", "stream == PER_THREAD or ", "", _WORKSPACE),
     Slip(
         "tilewright/runtime/cublaslt.py",
         "p.dtype.real_bits == 16 and not self.narrow",

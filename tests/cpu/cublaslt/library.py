@@ -13,7 +13,7 @@ import pytest
 
 from tilewright.dtypes import narrowed, widened
 from tilewright.model import Problem
-from tilewright.runtime import cublaslt
+from tilewright.runtime import cublaslt, cublaslt_library, cublaslt_spaces
 from tilewright.targets.cuda import driver
 
 INT, SIZE, POINTER = ctypes.c_int, ctypes.c_size_t, ctypes.c_void_p
@@ -58,10 +58,10 @@ class Lt:
         made: dict[str, Any] = {}
         for name, function in functions.items():
             # Addresses as numbers, also where they are NULL.
-            types = [SIZE if kind is POINTER else kind for kind in cublaslt._FUNCTIONS[name]]
+            types = [SIZE if kind is POINTER else kind for kind in cublaslt_library.FUNCTIONS[name]]
             made[name] = ctypes.CFUNCTYPE(INT, *types)(function)
         made["cublasLtGetVersion"] = ctypes.CFUNCTYPE(SIZE)(lambda: VERSION)
-        self.library = cublaslt.declared(SimpleNamespace(**made))
+        self.library = cublaslt_library.declared(SimpleNamespace(**made))
 
     def create(self, into: int) -> int:
         put(into, HANDLE)
@@ -186,20 +186,20 @@ def lt(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lt]:
         INT.from_address(into).value = int(stream in recording)
         return 0
 
-    monkeypatch.setattr(cublaslt, "library", lambda: made.library)
-    monkeypatch.setattr(cublaslt, "workspace_bytes", lambda index: 1 << 20)
+    monkeypatch.setattr(cublaslt_library, "library", lambda: made.library)
+    monkeypatch.setattr(cublaslt_spaces, "workspace_bytes", lambda index: 1 << 20)
     monkeypatch.setattr(driver, "context", lambda index=0: contexts.append(index) or 1)
     monkeypatch.setattr(driver, "capturing", lambda stream: stream in recording)
     monkeypatch.setattr(driver, "entry", lambda name: address)
-    spaces = cublaslt.Workspaces(
+    spaces = cublaslt_spaces.Workspaces(
         0, 1 << 20, lambda size: SimpleNamespace(address=0x5000 + 0x100 * next(numbers))
     )
     numbers = iter(range(10**6))
-    monkeypatch.setattr(cublaslt, "workspaces", lambda index: spaces)
-    cublaslt._handle.cache_clear()
+    monkeypatch.setattr(cublaslt_spaces, "workspaces", lambda index: spaces)
+    cublaslt_library.handle.cache_clear()
     made.contexts, made.recording, made.spaces, made.keep = contexts, recording, spaces, function  # type: ignore[attr-defined]
     yield made
-    cublaslt._handle.cache_clear()
+    cublaslt_library.handle.cache_clear()
 
 
 def one(spelling: str, **fields: Any) -> Problem:

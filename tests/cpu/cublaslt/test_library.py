@@ -12,7 +12,7 @@ import pytest
 
 from tests.cpu.cublaslt.library import INT, PLAIN, SIZE, VERSION, Lt, one, product_of, stored
 from tilewright.errors import DeviceError
-from tilewright.runtime import cublaslt, fastcall_cuda
+from tilewright.runtime import cublaslt, cublaslt_library, fastcall_cuda
 
 pytestmark = pytest.mark.cpu
 
@@ -83,9 +83,9 @@ def test_the_order_in_which_the_library_is_looked_for(tmp_path: Path) -> None:
     maps = "7f00-7f01 r-xp 0 08:01 5 /opt/x/libcublasLt.so.12.8.4\n7f02-7f03 r-xp 0 0 0 [heap]\n"
     names = ["libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11"]
     wheels = [str(tmp_path / name) for name in files[:2]]
-    assert cublaslt.paths(maps, [tmp_path], 13) == ["/opt/x/libcublasLt.so.12.8.4", *wheels, *names]
-    assert cublaslt.paths("", [tmp_path, tmp_path / "none"], 12) == [*wheels[1:], *names[1:]]
-    assert cublaslt.paths("", [], 13) == names
+    assert cublaslt_library.paths(maps, [tmp_path], 13) == ["/opt/x/libcublasLt.so.12.8.4", *wheels, *names]
+    assert cublaslt_library.paths("", [tmp_path, tmp_path / "none"], 12) == [*wheels[1:], *names[1:]]
+    assert cublaslt_library.paths("", [], 13) == names
 
 
 def test_a_library_that_does_not_load_or_lacks_a_function_is_passed_over(
@@ -100,21 +100,21 @@ def test_a_library_that_does_not_load_or_lacks_a_function_is_passed_over(
         return SimpleNamespace() if path == "old" else made.library
 
     made = Lt()
-    monkeypatch.setattr(cublaslt, "paths", lambda *_: ["broken", "old", "good", "never"])
+    monkeypatch.setattr(cublaslt_library, "paths", lambda *_: ["broken", "old", "good", "never"])
     only = SimpleNamespace(CDLL=load, c_int=INT, c_size_t=SIZE)
-    monkeypatch.setattr(cublaslt, "ctypes", only)
-    cublaslt.library.cache_clear()
+    monkeypatch.setattr(cublaslt_library, "ctypes", only)
+    cublaslt_library.library.cache_clear()
     try:
-        assert cublaslt.library() is made.library
-        assert cublaslt.version() == VERSION
+        assert cublaslt_library.library() is made.library
+        assert cublaslt_library.version() == VERSION
         assert tried == ["broken", "old", "good"]
-        cublaslt.library.cache_clear()
-        monkeypatch.setattr(cublaslt, "paths", lambda *_: ["broken"])
-        assert cublaslt.library() is None
-        assert cublaslt.version() == 0
+        cublaslt_library.library.cache_clear()
+        monkeypatch.setattr(cublaslt_library, "paths", lambda *_: ["broken"])
+        assert cublaslt_library.library() is None
+        assert cublaslt_library.version() == 0
         assert cublaslt.product(one("s:8x8x8"), (1, 0), 0) == "cuBLASLt is not here"
     finally:
-        cublaslt.library.cache_clear()
+        cublaslt_library.library.cache_clear()
 
 
 # ---- errors, and where there is no compiled program

@@ -10,7 +10,7 @@ import pytest
 from tests.cpu.cublaslt.library import NEED, PLAIN, SPLIT, one, product_of
 from tests.threads import at_once
 from tilewright.errors import DeviceError
-from tilewright.runtime import cublaslt, fastcall_cuda
+from tilewright.runtime import cublaslt, cublaslt_spaces, fastcall_cuda
 
 pytestmark = pytest.mark.cpu
 
@@ -59,7 +59,7 @@ def test_where_there_can_be_no_workspace_the_algorithm_needs_none(
         start(1, 2, 3, 5)
         lt.recording.add(5)
     elif why == "per thread":
-        stream = cublaslt.PER_THREAD
+        stream = cublaslt_spaces.PER_THREAD
     elif why == "no memory":
 
         def none(size: int) -> Any:
@@ -67,7 +67,7 @@ def test_where_there_can_be_no_workspace_the_algorithm_needs_none(
 
         monkeypatch.setattr(lt.spaces, "_allocate", none)
     else:
-        for number in range(cublaslt.Workspaces.ROWS):
+        for number in range(cublaslt_spaces.Workspaces.ROWS):
             assert lt.spaces.of(100 + number) is not None
     for _ in range(2):
         start(1, 2, 3, stream)
@@ -85,7 +85,7 @@ def test_an_algorithm_without_a_workspace_asks_for_nothing(lt: Any) -> None:
     lt.works = False
     lt.offers = [PLAIN]
     made, start, slow = product_of()
-    for stream in (0, 5, cublaslt.PER_THREAD):
+    for stream in (0, 5, cublaslt_spaces.PER_THREAD):
         start(1, 2, 3, stream)
     assert slow == []
     assert made.spaces is None
@@ -95,7 +95,7 @@ def test_an_algorithm_without_a_workspace_asks_for_nothing(lt: Any) -> None:
     assert found is not None
     function = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint64] * 4)(found[0])
     before = lt.calls[-1]
-    assert function(found[1], 1, 2, 3, cublaslt.PER_THREAD) == 0
+    assert function(found[1], 1, 2, 3, cublaslt_spaces.PER_THREAD) == 0
     assert lt.calls[-1] == before
     lt.statuses = [13]
     assert function(found[1], 1, 2, 3, 5) == 13

@@ -287,7 +287,7 @@ def pretend(driver: FakeDriver, set_: Callable[[Any, str, Any], None]) -> None:
     set_(cuda_timing, "SAMPLE", 2e-4)
     set_(cuda, "FINAL_BUDGET", 0.2)
     set_(cublas, "vendor", fake_vendor)
-    set_(cuda.cublaslt, "library", lambda: None)
+    set_(cuda.cublaslt_library, "library", lambda: None)
     STENCILS["pretence"] = Pretence()  # type: ignore[assignment]
 
 

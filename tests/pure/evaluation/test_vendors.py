@@ -73,7 +73,7 @@ def test_the_fastest_right_algorithm_stands_for_the_vendor(
         return [(Config({"id": 9}), Algorithm(problem, scalars, 0.0, wrong=True)), *made]
 
     monkeypatch.setattr(cuda.cublaslt, "candidates", candidates)
-    monkeypatch.setattr(cuda.cublaslt, "version", lambda: 130100)
+    monkeypatch.setattr(cuda.cublaslt_library, "version", lambda: 130100)
     bench = evaluation(problem)
     # The array library's product, which is faster than an algorithm that waits.
     last_round = bench.final([], 5)

@@ -16,7 +16,7 @@ from tilewright.calls import batched, list_runs
 from tilewright.errors import ArgumentError, DeviceError
 from tilewright.model import GroupedProblem, Record, Timing
 from tilewright.planning import classes, dispatch
-from tilewright.runtime import call_cache, cublaslt
+from tilewright.runtime import call_cache, cublaslt, cublaslt_library
 from tilewright.store.records import Records
 from tilewright.targets.cuda import driver
 from tilewright.tuning import timing as measure
@@ -123,7 +123,7 @@ def test_lists_go_to_the_library_where_it_was_measured_to_be_faster(
 ) -> None:
     cells = {f"{letter}, writes C, any size": {"wins": False, "median": 0.9}}
     monkeypatch.setattr(classes, "table", lambda: {"h200": {"grouped": cells}})
-    monkeypatch.setattr(cublaslt, "library", lambda: object())
+    monkeypatch.setattr(cublaslt_library, "library", lambda: object())
     # The library is not here: whatever takes its place is asked for product by product.
     monkeypatch.setattr(cublaslt, "product", lambda *_: "not here")
     kind, more = (torch.float16, (2,)) if letter == "hc" else (torch.float32, ())
@@ -140,7 +140,7 @@ def test_lists_go_to_the_library_where_it_was_measured_to_be_faster(
         close(torch, got, x @ y)
     # Who forces a config wants the kernel, and where there is no library it is all that is left.
     assert tw.plan_grouped(a, b, config={}).plans[0].stencil == "grouped"
-    monkeypatch.setattr(cublaslt, "library", lambda: None)
+    monkeypatch.setattr(cublaslt_library, "library", lambda: None)
     assert tw.plan_grouped(a, b).plans[0].stencil == "grouped"
 
 

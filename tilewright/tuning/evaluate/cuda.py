@@ -27,7 +27,7 @@ from typing import Any
 from tilewright.catalog import STENCILS
 from tilewright.errors import DeviceError, TilewrightError
 from tilewright.model import Config, Device, Gemm, GroupedProblem, Kernel, Problem, Verdict
-from tilewright.runtime import cublaslt, launch
+from tilewright.runtime import cublaslt, cublaslt_library, launch
 from tilewright.space import HARDWARE, Space
 from tilewright.targets.cuda import driver, modules
 from tilewright.targets.cuda.binding import Binding
@@ -287,7 +287,7 @@ class CudaEvaluation(EventEvaluation[Problem]):
         direct = self._direct()
         if not isinstance(direct, str):
             config, runs[DIRECT] = direct
-            versions[DIRECT] = f"cublas by cublasLt {cublaslt.version()}", config
+            versions[DIRECT] = f"cublas by cublasLt {cublaslt_library.version()}", config
         alpha, beta, _ = scalars(self.problem)
         found = cublas.vendor(self.problem, self.pointers, alpha, beta)
         if isinstance(found, str):
