@@ -249,7 +249,7 @@ import tilewright as tw
 from tilewright.planning import dispatch
 from tilewright.runtime.bound_cuda import Gpu
 from tilewright.model import Plan
-from tilewright.runtime import cublaslt, cublaslt_library, cublaslt_spaces
+from tilewright.runtime import cublaslt_library
 dispatch.plan = lambda p, d, **_: Plan(p, d, "cached", "vendor", "asked for")
 def refuse(*_):
     raise AssertionError("the array library was to multiply")

@@ -10,7 +10,7 @@ a call up by all that its plan depends on:
 
 ``bmm``, ``bmm.out`` and ``mm`` are compiled entries (``entries``), which come here for the third step alone;
 ``baddbmm`` is a kernel in Python that calls such an entry. What takes scalars in other ways, and everything
-where no entries can be had, are the kernels in Python at the end of this file, with the same three steps.
+where no entries can be had, are kernels in Python (``replacements``), with the same three steps.
 
 On a GPU a call that the plan leaves to the library is launched by us all the same, through cuBLASLt, where
 the host is what is waited for: that costs it half of what PyTorch's own call does. In this process's memory
@@ -40,6 +40,7 @@ from tilewright.runtime.device_calls import Memo, Prepared, distances
 from tilewright.torch import entries
 from tilewright.torch.products import SHARED, detached
 from tilewright.torch.program import ENTRIES
+from tilewright.torch.replacements import KERNELS, LONGEST, PLAIN, fits
 from tilewright.torch.rows import KEY
 from tilewright.torch.worth import Estimate, estimate
 
@@ -51,8 +52,6 @@ what one of PyTorch's does, and less than passing a call on."""
 SMALL_ENTRY = {"CPU": 1 << 11, "CUDA": 0}
 """The same for compiled entries. In this process's memory what is smaller gains less than 10 microseconds a
 call, and a kernel takes 50 milliseconds to compile."""
-LONGEST = 64
-"""The longest of the two short extents of a product alone that is looked at."""
 TYPES = {getattr(torch, known.name) for known in LETTERS.values()}
 MOST = 4096
 """Kinds of calls that are remembered before all of them are forgotten."""
@@ -213,8 +212,7 @@ class Serving:
     # ---- calls
 
     def serve(self, tag: Any, a: Any, b: Any, out: Any, c: Any) -> Any:
-        """alpha a b + beta c for a ``tag`` (alpha, beta): in ``out``, which is c then, else in a new tensor
-        by rows. ``NotImplemented`` where PyTorch's kernel is to run; then nothing was written."""
+        """See ``replacements.Server``."""
         try:
             if type(a) not in CLASSES or type(b) not in CLASSES:
                 self.other += 1
@@ -323,7 +321,7 @@ class Serving:
 
     def _decide(self, tag: Any, a: Any, b: Any, out: Any, c: Any, python: bool) -> tuple[Choice, Any]:
         choice = Choice(_spelled(a, b), _strange(a, b))
-        if out is not None and not choice.why and not _fits(out, a, b):
+        if out is not None and not choice.why and not fits(out, a, b):
             choice.why = "the result has another shape or type"
         if choice.why:
             return choice, NotImplemented
@@ -405,115 +403,3 @@ def _strange(a: Any, b: Any) -> str:
 
 def _spelled(a: Any, b: Any) -> str:
     return f"{str(a.dtype).removeprefix('torch.')} {tuple(a.shape)} x {tuple(b.shape)}"
-
-
-# ---- the kernels that take the place of PyTorch's
-
-
-PLAIN = (1, 0)
-REAL = (int, float)
-
-
-def _new(serving: Serving, before: Any, keys: Any, small: int) -> Callable[[Any, Any], Any]:
-    """``bmm``."""
-
-    def kernel(a: Any, b: Any) -> Any:
-        if small and a.numel() + b.numel() <= small:
-            serving.small += 1
-            return before(keys, a, b)
-        found = serving.serve(PLAIN, a, b, None, None)
-        return before(keys, a, b) if found is NotImplemented else found
-
-    return kernel
-
-
-def _alone(serving: Serving, before: Any, keys: Any, small: int) -> Callable[[Any, Any], Any]:
-    """``mm``: only what is long in one direction at most is looked at."""
-
-    def kernel(a: Any, b: Any) -> Any:
-        m, k = a.shape
-        n = b.shape[1]
-        if (m > LONGEST) + (n > LONGEST) + (k > LONGEST) > 1 or (small and m * k + k * n <= small):
-            serving.other += 1
-            return before(keys, a, b)
-        found = serving.serve(PLAIN, a, b, None, None)
-        return before(keys, a, b) if found is NotImplemented else found
-
-    return kernel
-
-
-def _into(serving: Serving, before: Any, keys: Any, small: int) -> Callable[..., Any]:
-    """``bmm.out``."""
-
-    def kernel(a: Any, b: Any, *, out: Any) -> Any:
-        if (small and a.numel() + b.numel() <= small) or not _fits(out, a, b):
-            serving.small += 1
-            return before(keys, a, b, out=out)
-        found = serving.serve(PLAIN, a, b, out, None)
-        return before(keys, a, b, out=out) if found is NotImplemented else found
-
-    return kernel
-
-
-def _added(serving: Serving, before: Any, keys: Any, small: int) -> Callable[..., Any]:
-    """``baddbmm``."""
-    added = serving.added["CUDA" if keys.has(torch._C.DispatchKey.CUDA) else "CPU"]
-
-    def kernel(c: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-        if small and a.numel() + b.numel() <= small:
-            serving.small += 1
-            return before(keys, c, a, b, beta=beta, alpha=alpha)
-        if added is not None and type(beta) in REAL and type(alpha) in REAL:
-            made = added(c, a, b, float(beta), float(alpha))
-            return before(keys, c, a, b, beta=beta, alpha=alpha) if made is a else made
-        found: Any = NotImplemented
-        if c.dtype is a.dtype and c.device == a.device:
-            found = serving.serve((alpha, beta), a, b, None, None if beta == 0 else c)
-        return before(keys, c, a, b, beta=beta, alpha=alpha) if found is NotImplemented else found
-
-    return kernel
-
-
-def _updated(serving: Serving, before: Any, keys: Any, small: int) -> Callable[..., Any]:
-    """``baddbmm_``."""
-
-    def kernel(c: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-        found: Any = NotImplemented
-        if (small and a.numel() + b.numel() <= small) or not _fits(c, a, b):
-            serving.small += 1
-        else:
-            found = serving.serve((alpha, beta), a, b, c, None)
-        return before(keys, c, a, b, beta=beta, alpha=alpha) if found is NotImplemented else found
-
-    return kernel
-
-
-def _added_into(serving: Serving, before: Any, keys: Any, small: int) -> Callable[..., Any]:
-    """``baddbmm.out``."""
-
-    def kernel(c: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1, out: Any) -> Any:
-        found: Any = NotImplemented
-        if (small and a.numel() + b.numel() <= small) or not _fits(out, a, b):
-            serving.small += 1
-        elif c is out or beta == 0:
-            found = serving.serve((alpha, beta), a, b, out, None)
-        if found is NotImplemented:
-            return before(keys, c, a, b, beta=beta, alpha=alpha, out=out)
-        return found
-
-    return kernel
-
-
-def _fits(out: Any, a: Any, b: Any) -> bool:
-    """Whether ``out`` is what a result is written to as it is: PyTorch resizes, and refuses, what is not."""
-    return bool(out.shape == (*a.shape[:-1], b.shape[-1]) and out.dtype is a.dtype and out.device == a.device)
-
-
-KERNELS: dict[str, Callable[[Serving, Any, Any, int], Callable[..., Any]]] = {
-    "bmm": _new,
-    "bmm.out": _into,
-    "mm": _alone,
-    "baddbmm": _added,
-    "baddbmm_": _updated,
-    "baddbmm.out": _added_into,
-}
