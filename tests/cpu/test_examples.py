@@ -11,10 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.catalog import STENCILS
-from tilewright.model import Problem
-from tilewright.planning.dispatch import device
-
 pytestmark = pytest.mark.cpu
 
 ROOT = Path(__file__).parent.parent.parent
@@ -133,15 +129,3 @@ def test_a_program_of_the_gallery_finds_the_same_both_ways(
     for line in COMPARED[name]:
         assert f"\n{line}" in f"\n{printed}"
     assert re.findall("the same results: (.*)", printed) == ["True"] * len(COMPARED[name])
-
-
-def test_the_page_on_the_space_names_every_parameter_and_rule() -> None:
-    text = (ROOT / "docs" / "space.md").read_text()
-    for problem in (*Problem.parse("z:4x4x4"), *Problem.parse("d:17x17x17")):
-        for kernel, stencil in STENCILS.items():
-            if stencil.accepts(problem, device()) is not None:
-                continue
-            space = stencil.space(problem, device())
-            names = [*(param.name for param in space.params), *(rule.name for rule in space.rules)]
-            unnamed = [name for name in names if f"`{name}`" not in text]
-            assert not unnamed, f"docs/space.md does not say what {', '.join(unnamed)} of {kernel} is"

@@ -89,7 +89,7 @@ class Guidelines:
 NONE = Guidelines()
 """No floor, but one block fits on an SM."""
 # Table 1. It prints 5.0 for complex single precision, which no config reaches and its own winner of table
-# 2 misses with 4.0; docs/space.md has the count.
+# 2 misses with 4.0; docs/space/kurzak.md has the count.
 TABLE1 = {
     "s": Guidelines(512, 2, 3.0),
     "c": Guidelines(512, 2, 4.0),
