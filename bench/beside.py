@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench import lines
-from tilewright.catalog import TARGETS
 from tilewright.model import Binary, Config, Device, Problem, Source
 from tilewright.planning import dispatch, neighbours
 from tilewright.runtime import launch
@@ -273,9 +272,7 @@ def draws(made: argparse.ArgumentParser) -> None:
 
 def gpu() -> Device:
     """The GPU; ends the command where there is none."""
-    reason = TARGETS["cuda"].missing()
-    if reason is not None:
-        raise SystemExit(f"nothing to measure on: {reason}")
+    lines.demand_gpu()
     return dispatch.device("cuda")
 
 

@@ -205,9 +205,7 @@ def _named(line: lines.Line) -> str:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="bench.bounds", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = lines.parser("bench.bounds", __doc__)
     add = parser.add_argument
     add("--types", default="sd", help="any of s, d, c, z (default: sd)")
     add("--sizes", default="1..32", help=f"{lines.SIZES} (default: 1..32)")

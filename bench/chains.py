@@ -20,7 +20,6 @@ these lines ``python -m bench.classes`` makes the table that says where.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -211,9 +210,7 @@ def summary(found: list[lines.Line]) -> lines.Line:
 
 def main() -> None:
     """Measure, print and keep."""
-    parser = argparse.ArgumentParser(
-        prog="bench.chains", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = lines.parser("bench.chains", __doc__)
     add = parser.add_argument
     add("--types", default=LETTERS, help=f"default: {LETTERS}")
     add("--count", type=int, default=20, help="chains of a type (default: 20)")
@@ -224,9 +221,7 @@ def main() -> None:
     add("--defaults", action="store_true", help="run the stencil's default whatever is known of the class")
     add("--out", type=Path, help="lines of JSON are added to this file")
     options = parser.parse_args()
-    reason = TARGETS["cuda"].missing()
-    if reason is not None:
-        raise SystemExit(f"nothing to measure on: {reason}")
+    lines.demand_gpu()
     import torch
 
     console = lines.console()

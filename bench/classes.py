@@ -16,7 +16,6 @@ made of must not be what it is checked on: draw it by another ``--seed``.
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import re
@@ -181,9 +180,7 @@ def summary(judged: Iterable[tuple[str, float, bool]]) -> Table:
 
 def main() -> None:
     """The command."""
-    parser = argparse.ArgumentParser(
-        prog="bench.classes", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = lines.parser("bench.classes", __doc__)
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--hold", type=float, default=0.0, help="the part of all that is held apart")
     parser.add_argument("--check", action="store_true", help="hold what ships against the files")

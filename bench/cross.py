@@ -12,7 +12,6 @@ skipped.
 
 from __future__ import annotations
 
-import argparse
 import random
 import shutil
 import sys
@@ -111,9 +110,7 @@ def checks(
 
 def main() -> None:
     """Build and run what the command line asks for."""
-    parser = argparse.ArgumentParser(
-        prog="bench.cross", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = lines.parser("bench.cross", __doc__)
     parser.add_argument("--sets", default=",".join(PROCESSORS), help="instruction sets: %(default)s")
     parser.add_argument("--problems", type=int, default=64, help="how many, for each set: %(default)s")
     parser.add_argument("--seed", type=int, default=1)

@@ -11,7 +11,6 @@ products clone inside by the rule of its source. Nothing is tuned for it.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -278,9 +277,7 @@ def shown(found: Sequence[lines.Line], worst: int = 12) -> Table:
 
 def main() -> None:
     """The command."""
-    parser = argparse.ArgumentParser(
-        prog="bench.einsum", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = lines.parser("bench.einsum", __doc__)
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="default: cpu")
     parser.add_argument("--out", type=Path, help="a file that lines of JSON are added to")
     parser.add_argument("--rounds", type=int, default=7)

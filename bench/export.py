@@ -213,9 +213,7 @@ def measured(
 
 def main() -> None:
     """Measure what the command line asks for."""
-    parser = argparse.ArgumentParser(
-        prog="bench.export", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = lines.parser("bench.export", __doc__)
     parser.add_argument("problems", nargs="+")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--cc", default="cc")

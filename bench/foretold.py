@@ -14,7 +14,6 @@ would have made of it.
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import re
@@ -157,9 +156,7 @@ def apart(found: Gains, part: float) -> list[Line]:
 
 def main() -> None:
     """The command."""
-    parser = argparse.ArgumentParser(
-        prog="bench.foretold", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = lines.parser("bench.foretold", __doc__)
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--hold", type=float, default=0.0, help="the part of all that is held apart")
     parser.add_argument("--check", action="store_true", help="hold what ships against the files")

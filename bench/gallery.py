@@ -8,7 +8,6 @@ alone. simdkalman's gets two cores. What cannot run here (a library is missing) 
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
@@ -124,9 +123,7 @@ def _name(line: lines.Line) -> str:
 
 def main() -> None:
     """Measure, print and keep, or draw."""
-    parser = argparse.ArgumentParser(
-        prog="bench.gallery", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = lines.parser("bench.gallery", __doc__)
     add = parser.add_argument
     add("files", nargs="*", type=Path, help="with --draw: lines of earlier runs")
     add("--programs", default=",".join(PROGRAMS), help=f"default: {','.join(PROGRAMS)}")

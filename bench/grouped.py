@@ -16,7 +16,6 @@ in turns. Figures are medians over rounds; each competitor's results are compare
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 from collections.abc import Callable
 from functools import partial
@@ -299,9 +298,7 @@ def shown(line: lines.Line) -> str:
 
 def main() -> None:
     """Measure, print and keep."""
-    parser = argparse.ArgumentParser(
-        prog="bench.grouped", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = lines.parser("bench.grouped", __doc__)
     add = parser.add_argument
     add("--parts", default="sizes,pointers", help="default: sizes,pointers")
     add("--types", default="sdhcz", help="of sizes (default: sdhcz)")
@@ -312,9 +309,7 @@ def main() -> None:
     add("--rounds", type=int, default=15, help="samples of each (default: 15)")
     add("--out", type=Path, help="lines of JSON are added to this file")
     options = parser.parse_args()
-    reason = TARGETS["cuda"].missing()
-    if reason is not None:
-        raise SystemExit(f"nothing to measure on: {reason}")
+    lines.demand_gpu()
     import torch
 
     console = lines.console()

@@ -166,9 +166,7 @@ def main() -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="bench.halves", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = lines.parser("bench.halves", __doc__)
     add = parser.add_argument
     add("--types", default="b,h", help="any of b, h, hc (default: b,h)")
     add("--sizes", default="8,16,24,32,48,64", help="n or MxNxK (default: 8,16,24,32,48,64)")

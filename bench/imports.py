@@ -89,9 +89,7 @@ def main() -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="bench.imports", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = lines.parser("bench.imports", __doc__)
     add = parser.add_argument
     add("--rounds", type=int, default=15, help="fresh processes of each kind (default: 15)")
     add("--other", type=Path, help="the folder of another checkout, run in the same turns")

@@ -306,9 +306,7 @@ def main() -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="bench.latency", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = lines.parser("bench.latency", __doc__)
     add = parser.add_argument
     add("--parts", default="calls,first,batch", help="calls, gaps, first, batch; default: all but gaps")
     add("--types", default="d", help="of calls and batches, any of s, d, c, z (default: d)")

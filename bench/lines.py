@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import platform
 import re
@@ -68,6 +69,20 @@ def _there(package: str) -> bool:
         return bool(version(package))
     except PackageNotFoundError:
         return False
+
+
+def parser(command: str, about: str | None) -> argparse.ArgumentParser:
+    """The parser of a measuring command: its name, and the module's own text."""
+    return argparse.ArgumentParser(
+        prog=command, description=about, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+
+
+def demand_gpu() -> None:
+    """Raises ``SystemExit`` with the reason where there is no GPU to measure on."""
+    reason = TARGETS["cuda"].missing()
+    if reason is not None:
+        raise SystemExit(f"nothing to measure on: {reason}")
 
 
 class Sink:

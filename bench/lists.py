@@ -14,7 +14,6 @@ what ends at its limit (``--seconds``) has some of all.
 
 from __future__ import annotations
 
-import argparse
 import multiprocessing
 import os
 import random
@@ -348,9 +347,7 @@ def _compared(
 
 def main() -> None:
     """Measure, print and keep."""
-    parser = argparse.ArgumentParser(
-        prog="bench.lists", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = lines.parser("bench.lists", __doc__)
     add = parser.add_argument
     add("--parts", default="lists,pointers,unaligned,large", help="default: all four")
     add("--types", default=LETTERS, help=f"default: {LETTERS}")
@@ -360,9 +357,7 @@ def main() -> None:
     add("--seed", type=int, default=0, help="of the draw (default: 0)")
     add("--out", type=Path, help="lines of JSON are added to this file")
     options = parser.parse_args()
-    reason = TARGETS["cuda"].missing()
-    if reason is not None:
-        raise SystemExit(f"nothing to measure on: {reason}")
+    lines.demand_gpu()
     began = time.monotonic()
     import torch
 

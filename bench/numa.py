@@ -126,9 +126,7 @@ def study(
 
 def main(words: Sequence[str] | None = None) -> None:
     """Measure what the command line asks for. Raises ``DeviceError`` where the system refuses to place."""
-    parser = argparse.ArgumentParser(
-        prog="bench.numa", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = lines.parser("bench.numa", __doc__)
     parser.add_argument("--types", default="ds", help="any of s, d, c, z (default: %(default)s)")
     parser.add_argument("--sizes", default="4,8,16,32", help=f"{lines.SIZES} (default: %(default)s)")
     parser.add_argument(

@@ -350,9 +350,7 @@ def _say(last: lines.Line, found: Sequence[lines.Line], console: Console) -> Non
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="bench.pruning", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = lines.parser("bench.pruning", __doc__)
     add = parser.add_argument
     add("problem", nargs="?", default="d:32x32x32", help="one problem (default: d:32x32x32)")
     add("--beta", default="1", choices=("0", "1", "any"), help="default: 1")

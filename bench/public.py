@@ -10,7 +10,6 @@ are timed in turns, as by ``python -m bench.structures``.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
@@ -129,9 +128,7 @@ def timed(torch: Any, shape: Shape, rounds: int) -> lines.Line:
 
 def main() -> None:
     """The command."""
-    parser = argparse.ArgumentParser(
-        prog="bench.public", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = lines.parser("bench.public", __doc__)
     parser.add_argument("--out", type=Path, help="a file that lines of JSON are added to")
     parser.add_argument("--rounds", type=int, default=7)
     options = parser.parse_args()

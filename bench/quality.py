@@ -206,9 +206,7 @@ def _short(line: lines.Line) -> str:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="bench.quality", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = lines.parser("bench.quality", __doc__)
     add = parser.add_argument
     add("--records", type=Path, required=True, help="SQLite file of the exhaustive runs; gone on with")
     add("--types", default="d", help="any of s, d, c, z (default: d)")

@@ -21,7 +21,6 @@ the host. TFLOP/s count eight operations for a product of two numbers.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -353,9 +352,7 @@ def shown(line: lines.Line) -> str:
 
 def main() -> None:
     """Measure, print and keep."""
-    parser = argparse.ArgumentParser(
-        prog="bench.segments", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = lines.parser("bench.segments", __doc__)
     add = parser.add_argument
     add("--parts", default="named,drawn", help="default: named,drawn; complex beside them")
     add("--types", default="h,b,s,d,c,z", help="of what is drawn (default: h,b,s,d,c,z)")
@@ -364,9 +361,7 @@ def main() -> None:
     add("--rounds", type=int, default=9, help="samples of each (default: 9)")
     add("--out", type=Path, help="lines of JSON are added to this file")
     options = parser.parse_args()
-    reason = TARGETS["cuda"].missing()
-    if reason is not None:
-        raise SystemExit(f"nothing to measure on: {reason}")
+    lines.demand_gpu()
     import torch
 
     console = lines.console()

@@ -196,9 +196,7 @@ def _clock(seconds: float) -> str:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="bench.shipped", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = lines.parser("bench.shipped", __doc__)
     add = parser.add_argument
     add("--records", type=Path, required=True, help="SQLite file of all tries; made, and gone on with")
     add("--types", default="dszc", help="in this order (default: dszc)")

@@ -261,9 +261,7 @@ def judged(files: Iterable[Path]) -> Iterator[tuple[lines.Line, bool]]:
 
 def main() -> None:
     """Measure, print and keep; or make and check the data of the planner."""
-    parser = argparse.ArgumentParser(
-        prog="bench.skewed", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = lines.parser("bench.skewed", __doc__)
     add = parser.add_argument
     add("--types", default="sdcz", help="default: sdcz")
     add("--regimes", default="cached,memory", help="default: cached,memory")

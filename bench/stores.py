@@ -125,9 +125,7 @@ def main() -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="bench.stores", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = lines.parser("bench.stores", __doc__)
     add = parser.add_argument
     add("--types", default="d", help="any of s, d, c, z (default: d)")
     add("--sizes", default="5,8,9,13,16,17,23,24,32", help=lines.SIZES)

@@ -133,9 +133,7 @@ def agreed(found: Sequence[lines.Line]) -> lines.Line:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="bench.sure", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = lines.parser("bench.sure", __doc__)
     add = parser.add_argument
     add("problems", nargs="+", help="spellings, as d:8x8x8")
     add("--processes", type=int, default=20, help="for each problem (default: 20)")

@@ -319,9 +319,7 @@ def main() -> None:
         plot(options.plot, options.command, [x for x in lines.read(options.draw) if x["kind"] != "run"])
         console.print(f"plot: {options.plot}")
         return
-    reason = TARGETS["cuda"].missing()
-    if reason is not None:
-        raise SystemExit(f"nothing to measure on: {reason}")
+    lines.demand_gpu()
     device: Device = TARGETS["cuda"].probe()
     with Run(options, device, console) as run:
         COMMANDS[options.command](run)
@@ -331,9 +329,7 @@ def main() -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="bench.sweep", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = lines.parser("bench.sweep", __doc__)
     add = parser.add_argument
     add("command", choices=list(COMMANDS))
     add("--types", type=lines.letters, default=list("sdcz"), help="default: sdcz")

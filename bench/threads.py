@@ -197,9 +197,7 @@ def main() -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="bench.threads", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = lines.parser("bench.threads", __doc__)
     add = parser.add_argument
     add("--types", default="d", help="any of s, d, c, z (default: d)")
     add("--sizes", default="8", help=f"{lines.SIZES} (default: 8)")

@@ -126,9 +126,7 @@ def _worst(found: list[lines.Line], field: str, scale: int, unit: str) -> str:
 
 def main() -> None:
     """Measure what the command line asks for."""
-    parser = argparse.ArgumentParser(
-        prog="bench.unseen", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = lines.parser("bench.unseen", __doc__)
     add = parser.add_argument
     add("--types", default="sdcz", help="any of s, d, c, z (default: sdcz)")
     add("--count", type=int, default=25, help="problems of each type (default: 25)")

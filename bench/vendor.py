@@ -12,7 +12,6 @@ of the file is one case; the first says on what all of it ran.
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import statistics
 import time
@@ -225,9 +224,7 @@ def summary(found: list[lines.Line]) -> Table:
 
 def main() -> None:
     """The command."""
-    parser = argparse.ArgumentParser(
-        prog="bench.vendor", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = lines.parser("bench.vendor", __doc__)
     parser.add_argument("--out", type=Path, help="a file that lines of JSON are added to")
     parser.add_argument("--types", default=LETTERS, help=f"letters of {LETTERS}")
     parser.add_argument("--shapes", type=int, default=60, help="random sizes for each type")

@@ -109,9 +109,7 @@ def asked(names: Sequence[str], only: Sequence[str] = ()) -> list[Problem]:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="bench.winners", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = lines.parser("bench.winners", __doc__)
     add = parser.add_argument
     add("lists", nargs="*", help=f"lists of problems: {', '.join(LISTS)}")
     add("--regime", default="memory", choices=timing.REGIMES, help="default: memory")

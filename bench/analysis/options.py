@@ -29,9 +29,7 @@ COPY = {"h200": 4.2e12}
 
 def parsed(words: Sequence[str] | None = None) -> argparse.Namespace:
     """The command line."""
-    parser = argparse.ArgumentParser(
-        prog="bench.analysis", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = lines.parser("bench.analysis", __doc__)
     add = parser.add_argument
     add("--problems", default="", help="with commas, such as d:8x8x8@650000,h:16x16x16@500000")
     add(

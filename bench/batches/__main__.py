@@ -10,7 +10,6 @@ from bench.batches.commands import parsed, perform
 from bench.batches.figures import plot
 from bench.batches.run import Run
 from bench.batches.summed import summary
-from tilewright.catalog import TARGETS
 from tilewright.errors import ArgumentError
 from tilewright.planning import dispatch
 
@@ -28,9 +27,7 @@ def main(words: list[str]) -> int:
         if options.draw:
             console.print(plot(options.plot, options.command, list(lines.read(options.draw))), markup=False)
         return 0
-    reason = TARGETS["cuda"].missing()
-    if reason is not None:
-        raise SystemExit(f"nothing to measure on: {reason}")
+    lines.demand_gpu()
     with Run(options, dispatch.device("cuda"), console) as run:
         perform(run)
     return 0

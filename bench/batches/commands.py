@@ -79,9 +79,7 @@ COMMANDS = {
 
 def parsed(words: Sequence[str] | None = None) -> argparse.Namespace:
     """The command line; what it does not say is as the command has it."""
-    parser = argparse.ArgumentParser(
-        prog="bench.batches", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = lines.parser("bench.batches", __doc__)
     add = parser.add_argument
     add("command", choices=list(COMMANDS))
     add("--types", default="", help="such as h,b,hc or sdcz (default: the command's)")

@@ -10,7 +10,6 @@ emulator counts them. Exit code 1: something is wrong; what is missing here is n
 
 from __future__ import annotations
 
-import argparse
 import random
 import re
 import sys
@@ -86,9 +85,7 @@ def jobs(count: int, seed: int, squares: Sequence[int]) -> list[machine.Job]:
 
 def main() -> None:
     """Build and run what the command line asks for."""
-    parser = argparse.ArgumentParser(
-        prog="bench.bochs", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = lines.parser("bench.bochs", __doc__)
     parser.add_argument("--problems", type=int, default=48, help="random ones: %(default)s")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--squares", default=",".join(map(str, SQUARES)), help="%(default)s; 0: none")

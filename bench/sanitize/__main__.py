@@ -103,9 +103,7 @@ def report(sink: lines.Sink, name: str, asked: Sequence[Job], code: int, log: st
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="bench.sanitize", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = lines.parser("bench.sanitize", __doc__)
     parser.add_argument("--tool", choices=tool.TOOLS, default="memcheck")
     parser.add_argument("--only", default="", help="only kernels whose names contain this")
     parser.add_argument("--patience", type=float, default=540.0, help="seconds for all of it (default: 540)")
