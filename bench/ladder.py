@@ -17,11 +17,11 @@ from typing import Any
 from bench import machine
 from bench.lines import now
 from tilewright.model import DTYPES
-from tilewright.tutorial import ladder
+from tilewright.tutorial import ladder, outlines
 
 MARKS = {"s": "measured", "h": "measured in half", "b": "measured in half"}
 """What the comments of a page say between which the tables of a type stand."""
-NAMES = {letter: DTYPES[letter].name for letter in ladder.LADDERS}
+NAMES = {letter: DTYPES[letter].name for letter in outlines.LADDERS}
 GOAL = 0.9
 """A rung holds when it reaches this part of the document's share of cuBLAS; the last one 91 %."""
 LAST = 0.91
@@ -31,7 +31,7 @@ def goal(row: dict[str, Any]) -> float:
     """The share of cuBLAS that a rung should reach, 0 where the document has none."""
     if row["document"] is None:
         return 0.0
-    last = row["rung"] == ladder.LADDERS["s"][-1].number
+    last = row["rung"] == outlines.LADDERS["s"][-1].number
     return LAST if last else GOAL * float(row["document"])
 
 

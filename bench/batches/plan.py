@@ -25,9 +25,9 @@ from pathlib import Path
 from rich.console import Console
 
 import tilewright
+from bench import lines
 from bench.batches.commands import parsed, perform
 from bench.batches.run import Run
-from tilewright.catalog import TARGETS
 from tilewright.errors import ArgumentError
 from tilewright.planning import dispatch
 
@@ -82,9 +82,7 @@ def carried_out(run: Run, commands: Sequence[tuple[str, argparse.Namespace]]) ->
 
 def main(words: Sequence[str], console: Console) -> int:
     """Carry out the plan of a command line; the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="bench.batches plan", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = lines.parser("bench.batches plan", __doc__)
     parser.add_argument("file", type=Path, help="one command line a row")
     parser.add_argument("--limit", type=float, default=float("inf"), help="seconds for all rows")
     parser.add_argument("--records", type=Path, help="SQLite file of the tries (default: the user's)")
@@ -99,9 +97,7 @@ def main(words: Sequence[str], console: Console) -> int:
         except ArgumentError as error:
             failed += 1
             console.print(f"== {error}", markup=False, soft_wrap=True)
-    reason = TARGETS["cuda"].missing()
-    if reason is not None:
-        raise SystemExit(f"nothing to measure on: {reason}")
+    lines.demand_gpu()
     with Run(options, dispatch.device("cuda"), console) as run:
         failed += carried_out(run, commands)
     return int(failed > 0)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from bench.sanitize import chains, forms, groups, nests, small
 from bench.sanitize.job import Job, named
 from tilewright.model import Config, Device
-from tilewright.tutorial import ladder
+from tilewright.tutorial import outlines
 from tilewright.tutorial.rung import Rung
 
 
@@ -38,7 +38,7 @@ def jobs(device: Device) -> Iterator[Job]:
 
 def _rungs(device: Device) -> Iterator[Job]:
     """All configs of the ladders that a device can run."""
-    for letter, rungs in ladder.LADDERS.items():
+    for letter, rungs in outlines.LADDERS.items():
         for rung in rungs:
             if rung.missing(device) is None:
                 for number, config in enumerate(rung.configs):

@@ -9,7 +9,7 @@ import pytest
 from tilewright.errors import CompileError
 from tilewright.model import Config
 from tilewright.targets.cuda import capability, nvrtc
-from tilewright.tutorial import halves, ladder
+from tilewright.tutorial import halves, outlines
 from tilewright.tutorial.rung import Rung
 from tilewright.tutorial.single import RUNGS
 
@@ -30,11 +30,11 @@ POINTS = [
 @pytest.mark.parametrize(("rung", "config", "device"), POINTS)
 def test_it_compiles_without_a_warning(rung: Rung, config: Config, device: str) -> None:
     where = capability.named(device)
-    row = ladder.facts(rung, config, where, 4096)
+    row = outlines.facts(rung, config, where, 4096)
     assert row["registers"] <= where["registers_per_thread"]
     # The blocks that a config promises do fit.
     assert row["blocks"] >= config.get("MIN_BLOCKS", 1)
-    assert ladder.compiled(rung, config, where).facts["warnings"] == 0
+    assert outlines.compiled(rung, config, where).facts["warnings"] == 0
     if device == "h200" or config == rung.configs[0]:
         assert row["spills"] == 0
 
@@ -53,8 +53,8 @@ HALVES = [
 @pytest.mark.parametrize(("rung", "config", "device"), HALVES)
 def test_half_precision_compiles_without_a_warning(rung: Rung, config: Config, device: str) -> None:
     where = capability.named(device)
-    row = ladder.facts(rung, config, where, 4096)
-    assert (row["spills"], ladder.compiled(rung, config, where).facts["warnings"]) == (0, 0)
+    row = outlines.facts(rung, config, where, 4096)
+    assert (row["spills"], outlines.compiled(rung, config, where).facts["warnings"]) == (0, 0)
     assert row["blocks"] >= config.get("MIN_BLOCKS", 1)
     if rung.number > 5:
         # What the groups end with is not more than the block began with.
@@ -64,12 +64,12 @@ def test_half_precision_compiles_without_a_warning(rung: Rung, config: Config, d
 
 
 def test_the_table_without_a_device_has_every_rung(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = ladder.survey(4096, capability.named("h200"))
+    table = outlines.survey(4096, capability.named("h200"))
     assert [row["rung"] for row in table["rows"]] == [1, 2, 3, 4, 5, 6]
     assert all(row["tflops"] is None and row["registers"] > 0 for row in table["rows"])
     # Which rows there are is asked without compiling them all.
-    monkeypatch.setattr(ladder, "facts", lambda rung, config, device, n: ladder.outline(rung, config, n))
-    assert len(ladder.survey(4096, capability.named("h200"), every=True)["rows"]) == sum(
+    monkeypatch.setattr(outlines, "facts", lambda rung, config, device, n: outlines.outline(rung, config, n))
+    assert len(outlines.survey(4096, capability.named("h200"), every=True)["rows"]) == sum(
         len(rung.configs) for rung in RUNGS
     )
 

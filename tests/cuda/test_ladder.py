@@ -6,8 +6,9 @@ import pytest
 
 from tilewright.model import Config
 from tilewright.targets.cuda import devices, driver, modules
-from tilewright.tutorial import ladder
-from tilewright.tutorial.ladder import CASES, LADDERS
+from tilewright.tutorial import checks, ladder, outlines
+from tilewright.tutorial.checks import CASES
+from tilewright.tutorial.outlines import LADDERS
 from tilewright.tutorial.rung import Rung
 
 pytestmark = [
@@ -29,8 +30,8 @@ def test_every_config_is_right_on_every_case(rung: Rung, config: Config) -> None
     device = devices.probe()
     if (reason := rung.missing(device)) is not None:
         pytest.skip(reason)
-    kernel = modules.load(ladder.compiled(rung, config, device))
-    found = {case: ladder.check(rung, config, kernel, case, device) for case in CASES}
+    kernel = modules.load(outlines.compiled(rung, config, device))
+    found = {case: checks.check(rung, config, kernel, case, device) for case in CASES}
     assert {case: error for case, error in found.items() if not error <= 1.0} == {}
 
 

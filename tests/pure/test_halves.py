@@ -14,7 +14,7 @@ from tilewright.errors import ArgumentError
 from tilewright.model import Config
 from tilewright.targets.cuda import capability
 from tilewright.targets.cuda.arguments import Struct, TensorMap
-from tilewright.tutorial import ladder
+from tilewright.tutorial import checks, ladder, outlines
 from tilewright.tutorial.halves import RUNGS
 from tilewright.tutorial.rung import FOLDER, Rung
 
@@ -47,7 +47,7 @@ def test_every_file_is_a_rung_of_both_types() -> None:
         assert [rung.number for rung in RUNGS[letter]] == [*range(1, len(files) + 1)]
         assert {rung.letter for rung in RUNGS[letter]} == {letter}
     assert [rung.configs for rung in RUNGS["h"]] == [rung.configs for rung in RUNGS["b"]]
-    assert ladder.LADDERS["b"] == RUNGS["b"] != RUNGS["h"]
+    assert outlines.LADDERS["b"] == RUNGS["b"] != RUNGS["h"]
 
 
 @EACH
@@ -159,39 +159,39 @@ def test_intensities_are_what_blocks_share() -> None:
 
 
 def test_tensor_cores_peak() -> None:
-    assert ladder.peak(H200, "h") == pytest.approx(1070.5e12, rel=1e-3)
-    assert ladder.peak(A100, "b") == pytest.approx(312e12, rel=1e-2)
-    assert ladder.peak(capability.named("fermi-s2050"), "h") is None
+    assert outlines.peak(H200, "h") == pytest.approx(1070.5e12, rel=1e-3)
+    assert outlines.peak(A100, "b") == pytest.approx(312e12, rel=1e-2)
+    assert outlines.peak(capability.named("fermi-s2050"), "h") is None
 
 
 def test_an_older_device_has_the_first_steps_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ladder, "facts", lambda rung, config, device, n: ladder.outline(rung, config, n))
-    table = ladder.survey(4096, A100, letter="b")
+    monkeypatch.setattr(outlines, "facts", lambda rung, config, device, n: outlines.outline(rung, config, n))
+    table = outlines.survey(4096, A100, letter="b")
     assert [row["rung"] for row in table["rows"]] == [1, 2, 3, 4]
     assert table["type"] == "b"
     assert [text for text in table["missing"] if text.startswith(("rung 5 (wgmma)", "rung 8 (multicast)"))]
-    assert len(ladder.survey(4096, H200, letter="h")["rows"]) == 8
+    assert len(outlines.survey(4096, H200, letter="h")["rows"]) == 8
 
 
 def test_orders_and_types_without_a_ladder_are_refused() -> None:
     with pytest.raises(ArgumentError, match="n=500; accepted for float16: multiples of 16"):
-        ladder.survey(500, H200, letter="h")
+        outlines.survey(500, H200, letter="h")
     with pytest.raises(ArgumentError, match="type='z'; accepted: s, h, b"):
-        ladder.survey(512, H200, letter="z")
+        outlines.survey(512, H200, letter="z")
     with pytest.raises(ArgumentError, match="n=500"):
         ladder.climb(500, letter="b")
 
 
 @EACH
 def test_cases_are_fitted_to_what_a_rung_takes(rung: Rung) -> None:
-    for case in ladder.CASES:
-        sizes, pitches, offset = ladder.fitted(case, rung)
+    for case in checks.CASES:
+        sizes, pitches, offset = checks.fitted(case, rung)
         assert all(size % rung.whole == 0 for size in sizes)
         assert all(pitch % rung.unit == 0 for pitch in (*pitches, offset))
         assert pitches[0] >= sizes[2] >= case.k
         assert min(pitches[1:]) >= sizes[1] >= case.n
     if rung.whole == 1:
-        fitted = [ladder.fitted(case, rung) for case in ladder.CASES]
+        fitted = [checks.fitted(case, rung) for case in checks.CASES]
         # Rows that end inside of 16 bytes, and room behind them.
         assert any(n % 2 and k % 8 and pitches[2] > n for (_, n, k), pitches, _ in fitted)
 
@@ -202,7 +202,7 @@ def test_cases_are_fitted_to_what_a_rung_takes(rung: Rung) -> None:
 def test_the_command_shows_the_steps_that_a_device_has(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(ladder, "facts", lambda rung, config, device, n: ladder.outline(rung, config, n))
+    monkeypatch.setattr(outlines, "facts", lambda rung, config, device, n: outlines.outline(rung, config, n))
     main.main(["ladder", "--type", "b", "--device", "a100", "--n", "1024"])
     said = capsys.readouterr().out
     assert "order 1024, bfloat16" in said
@@ -217,7 +217,9 @@ def test_the_command_shows_the_steps_that_a_device_has(
 def test_a_page_has_the_tables_of_its_marks(letter: str, mark: str, columns: int, tmp_path: Path) -> None:
     measured = {"tflops": 500.0, "of_cublas": 0.75, "interval": (0.7, 0.8), "of_peak": 0.5}
     known = {"registers": 168, "spills": 0, "shared": 1024, "blocks": 1, "occupancy": 0.1875}
-    rows = [ladder.outline(rung, rung.configs[0], 4096) | known | measured for rung in ladder.LADDERS[letter]]
+    rows = [
+        outlines.outline(rung, rung.configs[0], 4096) | known | measured for rung in outlines.LADDERS[letter]
+    ]
     table = {"type": letter, "n": 4096, "device": "a GPU", "clocks": "", "driver": "", "toolchain": ""}
     text = bench.markdown(table | {"vendor": "PyTorch", "vendor_tflops": 666.0, "rows": rows})
     lines = [line for line in text.splitlines() if line.startswith("|")]

@@ -13,7 +13,7 @@ from tilewright.errors import ArgumentError, DeviceError
 from tilewright.model import DTYPES, Config
 from tilewright.stencils.cuda import args
 from tilewright.targets.cuda import arguments, capability, devices, nvrtc
-from tilewright.tutorial import ladder
+from tilewright.tutorial import checks, ladder, outlines
 from tilewright.tutorial.rung import FOLDER
 from tilewright.tutorial.single import RUNGS, SingleRung
 
@@ -94,7 +94,7 @@ def test_a_file_has_one_entry_of_its_name_and_one_argument(rung: SingleRung) -> 
 def test_the_document_s_shares_rise() -> None:
     shares = [rung.document or 0.0 for rung in RUNGS]
     assert shares == sorted(shares)
-    assert shares[-1] * ladder.DOCUMENT_CUBLAS == pytest.approx(28.70, abs=0.005)
+    assert shares[-1] * outlines.DOCUMENT_CUBLAS == pytest.approx(28.70, abs=0.005)
 
 
 def test_a_source_carries_its_header_and_every_definition() -> None:
@@ -218,13 +218,13 @@ def test_intensities_are_the_document_s() -> None:
     ],
 )
 def test_occupancy(registers: int, shared: int, threads: int, blocks: int) -> None:
-    got, share = ladder.occupancy(registers, shared, threads, capability.named("h200"))
+    got, share = outlines.occupancy(registers, shared, threads, capability.named("h200"))
     assert got == blocks
     assert share == pytest.approx(blocks * threads / 2048)
 
 
 def test_the_peak_of_an_h200() -> None:
-    assert ladder.peak(capability.named("h200")) == pytest.approx(66.9e12, rel=1e-3)
+    assert outlines.peak(capability.named("h200")) == pytest.approx(66.9e12, rel=1e-3)
 
 
 def test_without_a_compiler_the_table_says_so_and_keeps_the_intensities(
@@ -232,7 +232,7 @@ def test_without_a_compiler_the_table_says_so_and_keeps_the_intensities(
 ) -> None:
     monkeypatch.setattr(nvrtc, "compiler_missing", lambda: "no compiler")
     monkeypatch.setattr(devices, "missing", lambda: "no compiler")
-    table = ladder.survey(4096, capability.named("h200"))
+    table = outlines.survey(4096, capability.named("h200"))
     assert table["missing"] == ["no compiler"]
     assert [row["registers"] for row in table["rows"]] == [None] * 6
     assert all(row["intensity"] > 0.2 for row in table["rows"])
@@ -240,7 +240,7 @@ def test_without_a_compiler_the_table_says_so_and_keeps_the_intensities(
 
 def test_an_order_below_1_and_a_run_without_a_device_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ArgumentError, match="n=0"):
-        ladder.survey(0, capability.named("h200"))
+        outlines.survey(0, capability.named("h200"))
     with pytest.raises(ArgumentError, match="n=0"):
         ladder.climb(0)
     monkeypatch.setattr(devices, "missing", lambda: "none is here")
@@ -269,7 +269,7 @@ def test_excess_accepts_rounding_and_nothing_more(letter: str) -> None:
     a, b, c = (draw.standard_normal(shape).astype(kind) for shape in ((9, 50), (50, 8), (9, 8)))
 
     def excess(got: Any, a: Any, c: Any, alpha: float, beta: float) -> float:
-        return ladder.Right.of(a, b, c, alpha, beta, letter).excess(got)
+        return checks.Right.of(a, b, c, alpha, beta, letter).excess(got)
 
     exact = 1.5 * (a.astype(float) @ b.astype(float)) + 0.5 * c.astype(float)
     right = exact.astype(kind)
@@ -289,7 +289,7 @@ def test_excess_accepts_rounding_and_nothing_more(letter: str) -> None:
 
 
 def test_cases_hold_what_breaks_kernels() -> None:
-    cases = ladder.CASES
+    cases = checks.CASES
     assert {case.beta == 0 for case in cases} == {True, False}
     assert any(case.k == 0 for case in cases)
     assert any(case.alpha == 0 for case in cases)

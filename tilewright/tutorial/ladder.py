@@ -1,10 +1,10 @@
 """The ladders: kernels for one product, each with one idea more than the one before it, beside cuBLAS.
 
-The kernels are the files of this folder; ``single`` and ``halves`` have them as data, ``LADDERS`` by type,
-and here is the run that makes a table of them (``climb``). They compute C = alpha A B + beta C on row-major
-matrices. Their argument is ``struct Gemm`` of ``lib/gemm.cuh``, read as row-major: ``a`` is m rows of k
-elements, ``b`` k rows of n, ``c`` m rows of n, and a leading dimension counts the elements from one row to
-the next. There is one product, alpha and beta are real, and no textures are read. Kernels that copy boxes
+The kernels are the files of this folder; ``outlines`` has them as data, by type, ``checks`` says what is
+right, and here is the run that makes a table of them (``climb``). They compute C = alpha A B + beta C on
+row-major matrices. Their argument is ``struct Gemm`` of ``lib/gemm.cuh``, read as row-major: ``a`` is m rows
+of k elements, ``b`` k rows of n, ``c`` m rows of n, and a leading dimension counts the elements from one row
+to the next. There is one product, alpha and beta are real, and no textures are read. Kernels that copy boxes
 have tensor maps besides.
 
 The ladder in single precision and its measured shares of cuBLAS on an RTX 5070 Ti (``Rung.document``) are
@@ -22,268 +22,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from tilewright.errors import ArgumentError, DeviceError
-from tilewright.model import DTYPES, Binary, Config, Device, Kernel
+from tilewright.errors import DeviceError
+from tilewright.model import DTYPES, Config, Device
 from tilewright.targets.cuda import devices, driver, modules, nvrtc
 from tilewright.targets.cuda.binding import Binding
 from tilewright.tuning import timing
-from tilewright.tuning.gemm.operands import subnormal
-from tilewright.tutorial import halves, single
+from tilewright.tutorial.checks import Array, Right, worst
+from tilewright.tutorial.outlines import Row, able, compiled, demand, facts, left_out, peak
 from tilewright.tutorial.rung import Rung
 
-Row = dict[str, Any]
-Array = np.ndarray[Any, Any]
 Run = Callable[[], object]
-
-LADDERS: dict[str, tuple[Rung, ...]] = {"s": single.RUNGS, **halves.RUNGS}
-"""The rungs of each type."""
-
-DOCUMENT_CUBLAS = 31.66
-"""10^12 operations a second of cuBLAS in the document, in single precision at order 4096 (RTX 5070 Ti, peak
-43.9)."""
-
-
-def rungs_of(letter: str) -> tuple[Rung, ...]:
-    """The ladder of a type. Raises ``ArgumentError`` for one that has none."""
-    if letter not in LADDERS:
-        raise ArgumentError(f"type={letter!r}; accepted: {', '.join(LADDERS)}")
-    return LADDERS[letter]
-
-
-# ---- what is known without a device
-
-
-def occupancy(registers: int, shared: int, threads: int, device: Device) -> tuple[int, float]:
-    """Blocks that a multiprocessor holds at once, and the share of its warps that they are.
-
-    ``registers`` of a thread, ``shared`` bytes of a block (static and dynamic). The units in which
-    registers and shared memory are given out are those of NVIDIA's occupancy calculator from compute
-    capability 7.0 on: 256 registers a warp, within one of four partitions of the multiprocessor, and 128
-    bytes.
-    """
-    warps = -(-threads // device["warp_size"])
-    per_warp = -(-registers * device["warp_size"] // 256) * 256
-    held = device["registers_per_sm"] // 4 // per_warp * 4
-    bytes_ = -(-(shared + device["shared_reserved"]) // 128) * 128
-    blocks = min(
-        device["blocks_per_sm"],
-        device["warps_per_sm"] // warps,
-        held // warps,
-        device["shared_per_sm"] // bytes_ if bytes_ else device["blocks_per_sm"],
-    )
-    return blocks, blocks * warps / device["warps_per_sm"]
-
-
-@cache
-def compiled(rung: Rung, config: Config, device: Device) -> Binary:
-    """The binary of a config. Raises ``CompileError``, and ``DeviceError`` without a compiler."""
-    return nvrtc.compile(rung.source(config), device)
-
-
-def outline(rung: Rung, config: Config, n: int) -> Row:
-    """What is known of a config without compiling it; what is not is None. Order n is the intensity's."""
-    return {
-        "rung": rung.number,
-        "name": rung.name,
-        "technique": rung.technique,
-        "document": rung.document,
-        "config": dict(config),
-        "threads": rung.threads(config),
-        "intensity": rung.intensity(config, n, n, n),
-        **dict.fromkeys(("registers", "spills", "shared", "blocks", "occupancy")),
-        **dict.fromkeys(("tflops", "of_cublas", "of_peak", "interval")),
-    }
-
-
-def facts(rung: Rung, config: Config, device: Device, n: int) -> Row:
-    """The outline of a config, and what compiling tells: registers, bytes spilled, bytes of shared memory,
-    blocks of a multiprocessor and occupancy."""
-    found = compiled(rung, config, device).facts
-    shared = found["shared"] + rung.shared(config)
-    blocks, share = occupancy(found["registers"], shared, rung.threads(config), device)
-    return outline(rung, config, n) | {
-        "registers": found["registers"],
-        "spills": found["spills"],
-        "shared": shared,
-        "blocks": blocks,
-        "occupancy": share,
-    }
-
-
-def survey(n: int, device: Device, every: bool = False, letter: str = "s") -> Row:
-    """The table of ``climb`` without running anything: each rung's first config, or every one.
-
-    Without a compiler only intensities are known; ``missing`` says what there is not, steps that the device
-    has not among it. Raises ``ArgumentError`` for an order or a type that there is no ladder of.
-    """
-    _demand(n, letter)
-    rungs = _able(device, letter)
-    points = [(rung, config) for rung in rungs for config in (rung.configs if every else rung.configs[:1])]
-    blind = nvrtc.compiler_missing()
-    if blind is None:
-        rows = [facts(rung, config, device, n) for rung, config in points]
-    else:
-        rows = [outline(rung, config, n) for rung, config in points]
-    missing = [text for text in (blind, devices.missing()) if text is not None]
-    return {
-        "device": device.name,
-        "type": letter,
-        "n": n,
-        "vendor": None,
-        "vendor_tflops": None,
-        "rows": rows,
-        "missing": [*dict.fromkeys(missing), *_left_out(device, letter)],
-    }
-
-
-def _demand(n: int, letter: str) -> None:
-    """Raise ``ArgumentError`` for an order or a type that there is no ladder of."""
-    unit = max(rung.unit for rung in rungs_of(letter))
-    if n < 1:
-        raise ArgumentError(f"n={n}; accepted: the order of a matrix, 1 or more")
-    if n % unit:
-        raise ArgumentError(f"n={n}; accepted for {DTYPES[letter].name}: multiples of {unit}")
-
-
-def _able(device: Device, letter: str) -> list[Rung]:
-    """The rungs that a device can run."""
-    return [rung for rung in rungs_of(letter) if rung.missing(device) is None]
-
-
-def _left_out(device: Device, letter: str) -> list[str]:
-    """Which rungs a device cannot run, and why."""
-    return [text for rung in rungs_of(letter) if (text := rung.missing(device)) is not None]
-
-
-def peak(device: Device, letter: str = "s") -> float | None:
-    """Operations a second of all units of a type at the top clock: of single precision, or of tensor cores by
-    the fastest instructions; None where it is not known."""
-    rates = device.rates
-    rate = rates.get("fma.s") if letter == "s" else rates.get("tensor.h", rates.get("mma.h"))
-    return None if rate is None else 2.0 * rate * device["sms"] * device["clock_khz"] * 1e3
-
-
-# ---- the right answer
-
-
-@dataclass(frozen=True, slots=True)
-class Right:
-    """alpha A B + beta C in float64, and what a result in a type may differ from it."""
-
-    expected: Array
-    bound: Array
-
-    @staticmethod
-    def of(a: Array, b: Array, c: Array, alpha: float, beta: float, letter: str = "s") -> Right:
-        """``a`` are some rows of A, ``c`` those of C. The bound is that of a sum of K products in any order
-        and three more roundings, in float32 (Higham, "Accuracy and Stability of Numerical Algorithms", 3.5),
-        and of storing it in 16 bits (``tuning.gemm.operands.reference`` has the reasons)."""
-        dtype = DTYPES[letter]
-        wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
-        old = beta * c.astype(np.float64) if beta else np.zeros(c.shape)
-        product = wide_a @ wide_b if alpha else np.zeros(c.shape)
-        size = abs(alpha) * (abs(wide_a) @ abs(wide_b)) if alpha else np.zeros(c.shape)
-        expected = alpha * product + old
-        sums = (a.shape[1] + 3) * dtype.unit_roundoff * (size + abs(old)) + np.finfo(np.float32).tiny
-        return Right(expected, sums + dtype.storage_roundoff * (abs(expected) + sums) + subnormal(dtype))
-
-    def excess(self, got: Array) -> float:
-        """The worst error over its bound: up to 1 is right; NaN where there should be none is inf."""
-        error = abs(got.astype(np.float64) - self.expected)
-        worst = np.max(np.where(np.isfinite(error), error / self.bound, np.inf), initial=0.0)
-        return float(worst)
-
-
-# ---- on a device
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A product that a kernel is checked on: sizes, gaps after rows in elements, bases moved by elements,
-    scalars."""
-
-    m: int
-    n: int
-    k: int
-    gaps: tuple[int, int, int] = (0, 0, 0)
-    offset: int = 0
-    alpha: float = 1.0
-    beta: float = 0.0
-
-
-CASES = (
-    Case(256, 256, 64),
-    Case(1, 1, 1),
-    Case(131, 133, 37, alpha=1.5, beta=0.5),
-    Case(128, 132, 33, gaps=(7, 4, 8), beta=1.0),
-    Case(260, 388, 68, alpha=-2.0),
-    Case(130, 260, 36, gaps=(4, 4, 4)),
-    Case(130, 260, 36, offset=1),
-    Case(257, 129, 129, gaps=(3, 3, 7), offset=3, beta=-1.0),
-    Case(300, 4, 516),
-    Case(3, 300, 5, beta=2.0),
-    Case(65, 67, 0, beta=0.25),
-    Case(65, 67, 5, alpha=0.0, beta=0.25),
-    Case(65, 67, 0),
-)
-"""No tile divides most of these, rows are or are not multiples of 16 bytes, and so are bases."""
-
-GUARD = 512
-"""Elements of NaN on either side of every operand: what is read there shows in the result."""
-
-
-def fitted(case: Case, rung: Rung) -> tuple[tuple[int, int, int], tuple[int, int, int], int]:
-    """A case as a rung takes it: m, n and k, the elements from one row to the next of A, of B and of C, and
-    those by which bases are moved, all rounded up to the multiples that it asks for."""
-
-    def up(value: int, unit: int) -> int:
-        return -(-value // unit) * unit
-
-    m, n, k = (up(extent, rung.whole) for extent in (case.m, case.n, case.k))
-    pitches = tuple(up(row + gap, rung.unit) for row, gap in zip((k, n, n), case.gaps, strict=True))
-    return (m, n, k), (pitches[0], pitches[1], pitches[2]), up(case.offset, rung.unit)
-
-
-def check(rung: Rung, config: Config, kernel: Kernel, case: Case, device: Device) -> float:
-    """The excess (see ``Right``) of one product on the device; inf when something beside C was written."""
-    draw, kind = np.random.default_rng(7), DTYPES[rung.letter].numpy
-    (m, n, k), pitches, offset = fitted(case, rung)
-    padded, addresses, memories = [], [], []
-    for (rows, columns), pitch in zip(((m, k), (k, n), (m, n)), pitches, strict=True):
-        whole = np.full(GUARD + rows * pitch + GUARD, np.nan, kind)
-        inside = whole[GUARD : len(whole) - GUARD].reshape(rows, pitch)[:, :columns]
-        inside[:] = draw.standard_normal((rows, columns), np.float32)
-        memory = driver.allocate(whole.nbytes + offset * kind.itemsize)
-        padded.append((whole, inside))
-        memories.append(memory)
-        addresses.append(memory.address + offset * kind.itemsize)
-    (_, a), (_, b), (whole_c, c) = padded
-    right = Right.of(a, b, c, case.alpha, case.beta, rung.letter)
-    if case.beta == 0.0:
-        c[:] = np.nan
-    for (whole, _), address in zip(padded, addresses, strict=True):
-        driver.upload(address, whole)
-    pointers = [address + GUARD * kind.itemsize for address in addresses]
-    described = rung.arguments(config, m, n, k, pitches)
-    launch, scalars = rung.launch(config, m, n, device), {"alpha": case.alpha, "beta": case.beta}
-    Binding(kernel, launch, described, scalars).put(pointers)(0)
-    driver.synchronize()
-    driver.download(whole_c, addresses[2])
-    excess = right.excess(c)
-    c[:] = np.nan
-    return excess if np.isnan(whole_c.astype(np.float32)).all() else math.inf
-
-
-@cache
-def worst(rung: Rung, config: Config, device: Device) -> float:
-    """The largest excess of a config on ``CASES``."""
-    kernel = modules.load(compiled(rung, config, device))
-    return max(check(rung, config, kernel, case, device) for case in CASES)
 
 
 def _torch() -> Any:
@@ -422,13 +174,13 @@ def climb(
     ``tried`` (every config alone) and ``missing``, rungs that the device cannot run among it. Raises
     ``DeviceError`` without a device, ``ArgumentError`` for an order or a type that there is no ladder of.
     """
-    _demand(n, letter)
+    demand(n, letter)
     reason = devices.missing()
     if reason is not None:
         raise DeviceError(f"the ladder needs a CUDA device: {reason}")
     driver.context(index)
     device = devices.probe(index)
-    rungs, stand = _able(device, letter), _Stand.of(n, device, letter)
+    rungs, stand = able(device, letter), _Stand.of(n, device, letter)
     listen("compiling")
     with ThreadPoolExecutor() as pool:
         points = [(rung, config) for rung in rungs for config in rung.configs]
@@ -471,7 +223,7 @@ def climb(
             if rung.number in best
         ],
         "tried": tried,
-        "missing": _left_out(device, letter)
+        "missing": left_out(device, letter)
         + ([] if vendor is not None else ["PyTorch or CuPy, to reach cuBLAS through"]),
     }
 

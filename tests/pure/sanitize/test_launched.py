@@ -17,7 +17,7 @@ from tilewright.model import DTYPES, Config, Device, GroupedProblem, Problem
 from tilewright.space import HARDWARE
 from tilewright.stencils.protocol import Stencil
 from tilewright.targets.cuda import capability
-from tilewright.tutorial import ladder
+from tilewright.tutorial import outlines
 
 pytestmark = pytest.mark.pure
 
@@ -96,7 +96,7 @@ def test_every_stencil_and_every_rung_is_launched(listed: Listed) -> None:
     rungs = [job for job in listed.jobs if job.name not in listed.made]
     steps = [
         (letter, rung)
-        for letter, rungs_of in ladder.LADDERS.items()
+        for letter, rungs_of in outlines.LADDERS.items()
         for rung in rungs_of
         if rung.missing(listed.device) is None
     ]

@@ -14,7 +14,7 @@ from bench.sanitize.job import Job, made, named
 from tests.pure.sanitize.logs import CLEAN, CUDA, FOUND, NAMES, OUTSIDE, TOOLS, log_of
 from tilewright.model import Problem
 from tilewright.targets.cuda import capability
-from tilewright.tutorial import ladder
+from tilewright.tutorial import outlines
 
 pytestmark = pytest.mark.pure
 
@@ -24,7 +24,7 @@ Told = Callable[..., tuple[int, list[lines.Line], str, str]]
 @pytest.fixture(scope="module")
 def asked() -> list[Job]:
     """Jobs by the names of the logs."""
-    device, tiny, rung = capability.named("h200"), CUDA["tiny"], ladder.LADDERS["s"][0]
+    device, tiny, rung = capability.named("h200"), CUDA["tiny"], outlines.LADDERS["s"][0]
     (problem,) = Problem.parse("d:nn:3x3x3@29")
     config, other = tiny.default(problem, device), rung.configs[0]
     found = [made(tiny, problem, config, name, device) for name in NAMES[:2]]

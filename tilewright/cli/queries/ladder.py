@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tilewright.targets.cuda import capability, devices
-from tilewright.tutorial import ladder
+from tilewright.tutorial import ladder, outlines
 
 WITHOUT = "h200"
 """The device whose table is shown where there is none."""
@@ -18,7 +18,7 @@ def ladder_table(
     """The ladder of a type measured on this machine's GPU; without one, or for a named device, what is known
     without running: ``missing`` says why."""
     if named is not None:
-        return ladder.survey(n, capability.named(named), letter=letter)
+        return outlines.survey(n, capability.named(named), letter=letter)
     if devices.missing() is not None:
-        return ladder.survey(n, capability.named(WITHOUT), letter=letter)
+        return outlines.survey(n, capability.named(WITHOUT), letter=letter)
     return ladder.climb(n, rounds=rounds, listen=listen, letter=letter)
