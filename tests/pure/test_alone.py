@@ -12,7 +12,7 @@ import pytest
 from bench.alone import HIGH, LOW, drawn, listed
 from bench.foretold import added, gathered, timed, verdicts
 from tilewright.model import Problem
-from tilewright.planning import alone, dispatch
+from tilewright.planning import alike, alone, dispatch
 from tilewright.stencils.cuda.common import units
 from tilewright.targets.cuda import capability
 
@@ -113,11 +113,11 @@ def test_a_point_says_how_columns_are_aligned() -> None:
 
 def test_a_record_says_nothing_of_a_product_alone_of_another_size() -> None:
     asked = problem("s:4096x4096x4096")
-    assert dispatch.strange(problem("s:6144x6144x6144"), asked, H200)
-    assert dispatch.strange(problem("s:4096x4096x2048"), asked, H200)
-    assert not dispatch.strange(problem("s:4096x4096x4096", beta="any"), asked, H200)
-    assert not dispatch.strange(problem("s:40x40x40"), problem("s:41x44x50"), H200)
-    assert not dispatch.strange(problem("s:400x400x400@9"), problem("s:300x300x300@9"), H200)
+    assert alike.strange(problem("s:6144x6144x6144"), asked, H200)
+    assert alike.strange(problem("s:4096x4096x2048"), asked, H200)
+    assert not alike.strange(problem("s:4096x4096x4096", beta="any"), asked, H200)
+    assert not alike.strange(problem("s:40x40x40"), problem("s:41x44x50"), H200)
+    assert not alike.strange(problem("s:400x400x400@9"), problem("s:300x300x300@9"), H200)
 
 
 def test_records_that_ship_say_nothing_of_other_large_products(new_home: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -11,19 +10,14 @@ from typing import Any, TypeVar
 from tilewright.catalog import STENCILS, TARGETS, of_target
 from tilewright.errors import ArgumentError, RecordsError
 from tilewright.model import Config, Device, Gemm, GroupedProblem, Plan, Problem, Record
-from tilewright.planning import alone, classes, kin, neighbours, processors
+from tilewright.planning import alike, alone, classes, kin, neighbours, processors
 from tilewright.planning.chosen import IN_USE
 from tilewright.space import HARDWARE, KINDS, Space
 from tilewright.stencils.protocol import Stencil, refused
 from tilewright.store.paths import warn_once
 from tilewright.store.records import Records
-from tilewright.task import Task
 
 VENDOR = "vendor"
-COMPLEX = 24
-"""Order of complex products up to which memory may set the pace where they share an operand."""
-STRANGE = 0.05
-"""Logarithm to the base 2 of what an extent of a product alone may differ by from that of a record."""
 MODELLED = ("cpu",)
 """Kinds of devices that there are scheduling models of."""
 T = TypeVar("T")
@@ -178,7 +172,7 @@ def plan(
         recorded = _recorded(problem, device, kind, theirs, made)
         if recorded is not None:
             return recorded
-    elif _by_arithmetic(problem):
+    elif alike.by_arithmetic(problem):
         recorded = _recorded(problem, device, kind, False, made)
         if recorded is not None and recorded.stencil is not None:
             name = recorded.stencil
@@ -333,30 +327,9 @@ def _near(
         record
         for name in TARGETS[device.kind].keys(device.key)
         for record in _near_on(problem, kind, name, without)
-        if _serves(record, problem, device, kind) and _sizes_serve(record, problem, device, kind)
+        if alike.serves(record, problem, device, kind) and alike.sizes_serve(record, problem, device, kind)
     )
     return _usable(found, problem, device, single)
-
-
-def _serves(record: Record, problem: Gemm, device: Device, kind: str) -> bool:
-    """Whether a near record may stand in for a problem in a regime. On a processor it is of that regime, and
-    from memory C is read in both or in neither: how C is written and what is asked for early is most of what
-    there is to gain there, and the default knows it of each. (Records of the caches, and of a C that is read,
-    stood in for defaults that ran at 1.1 to 1.4 times the speed on an Emerald Rapids.)"""
-    if device.kind in kin.LIBRARIES:
-        return True
-    if record.regime != kind:
-        return False
-    return kind != "memory" or (record.problem.beta == "0") == (problem.beta == "0")
-
-
-def _sizes_serve(record: Record, problem: Gemm, device: Device, kind: str) -> bool:
-    """Whether a record of this device is of these sizes, or may stand in for others. On a processor it may
-    not from memory: on a Zen 5 the default was 1.05 times as fast as records of near sizes in the mean of 75
-    squares, more than 3 % faster at 35 and slower at 12, and on an Emerald Rapids it was faster at four of
-    five random products."""
-    others = device.kind in kin.LIBRARIES or kind != "memory"
-    return others or record.problem.extents == problem.extents
 
 
 def _near_on(problem: Gemm, kind: str, device: str, without: str) -> list[Record]:
@@ -388,7 +361,7 @@ def _kin(
     exact = _asked(lambda held: held.best(key, kind, relative, without=without), None)
     near = _near_on(problem, kind, relative, without)
     theirs = (record for record in (exact, *near) if record is not None and record.regime == kind)
-    found = (record for record in theirs if _serves(record, problem, device, kind))
+    found = (record for record in theirs if alike.serves(record, problem, device, kind))
     usable = _usable(found, problem, device, single)
     return None if usable is None else (*usable, relative)
 
@@ -420,9 +393,9 @@ def _usable(
     for record in found:
         theirs = STENCILS.get(record.stencil)
         exact = specific or (_contested(record, device) if theirs is None else theirs.size_specific)
-        if exact and _shape(record.problem) != _shape(problem):
+        if exact and alike.shape(record.problem) != alike.shape(problem):
             continue
-        if strange(record.problem, asked, device):
+        if alike.strange(record.problem, asked, device):
             continue
         if record.stencil == VENDOR and (record.problem.batch == 1) == single:
             return VENDOR, record.config, record.problem.key
@@ -432,41 +405,11 @@ def _usable(
     return None
 
 
-def strange(recorded: Any, problem: Any, device: Device) -> bool:
-    """Whether what won a product alone says nothing of another one, in which a library has its best kernels
-    and chooses anew for each size: how tiles fill a device changes with little. (On an H200 records of
-    squares put others of up to twice their size to between 0.85 and 0.98 of cuBLAS.)"""
-    if device.kind not in kin.LIBRARIES or not isinstance(problem, Problem) or not alone.is_alone(problem):
-        return False
-    sides = zip(recorded.extents, problem.extents, strict=True)
-    return any(abs(math.log2(max(x, 1) / max(y, 1))) > STRANGE for x, y in sides)
-
-
 def _contested(record: Record, device: Device) -> bool:
     """Whether a stencil whose configs are of one size accepts the problem of a record."""
     specific = (one for one in candidates(device).values() if one.size_specific)
     problem: Any = record.problem
     return any(refusal(one, problem, device) is None for one in specific)
-
-
-def _shape(problem: Task) -> tuple[int, int, int, bool, str]:
-    """Sizes, whether columns are apart, which makes other demands on how bytes are moved, and what all
-    products share."""
-    return *problem.extents, problem.layout.startswith("packed"), _shared(problem)
-
-
-def _by_arithmetic(problem: Problem) -> bool:
-    """Whether products are bound by their arithmetic, whatever they share."""
-    return problem.dtype.is_complex and min(problem.extents) > COMPLEX
-
-
-def _shared(problem: Task) -> str:
-    """What all products of a problem share, where a record of products that do not is the worse guess: there
-    is less to move, and so more to multiply in the time. (On an H200 the cost model's config was 1.10 times
-    as fast in the mean of 52 shapes, but slower for complex products of 32, see ``_by_arithmetic``.)"""
-    if not isinstance(problem, Problem) or _by_arithmetic(problem):
-        return ""
-    return "".join(name for name, moves in zip("AB", problem.moves, strict=False) if not moves)
 
 
 def _misfit(record: Record, problem: Any, device: Device, kinds: Sequence[str] = HARDWARE) -> str | None:

@@ -96,7 +96,7 @@ SLIPS: tuple[Slip, ...] = (
         "tests/cpu/test_fast_calls.py",
     ),
     Slip(
-        "tilewright/planning/dispatch.py",
+        "tilewright/planning/alike.py",
         '*problem.extents, problem.layout.startswith("packed")',
         "*problem.extents, True",
         _DISPATCH,
