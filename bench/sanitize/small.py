@@ -195,7 +195,8 @@ def warpgroup(device: Device) -> Iterator[Job]:
         (problem,) = Problem.parse(f"{letter}:{trans}:72x136x840", alpha="any", beta="any")
         if stencil.accepts(problem, device) is None:
             config = stencil.default(problem, device).with_(**(joined | {"cut": cut}))
-            yield made(stencil, problem, config, f"warpgroup_{letter}_{trans}_joined_{cut}", device)
+            job = made(stencil, problem, config, f"warpgroup_{letter}_{trans}_joined_{cut}", device)
+            yield defined(job, "EACH_LANE", "1")
     # Columns that begin anywhere: words that are shifted, of both operands, or of one beside boxes.
     for text, more in (("h:nn:73x135x203", {}), ("b:tn:73x135x203", {"cut": 3}), ("h:tt:72x135x203", {})):
         (problem,) = Problem.parse(text, alpha="any", beta="any")

@@ -36,7 +36,7 @@ INLINE void join(const Sums &sum, bool none, float (&made)[HELD], int group, int
                                                            __float_as_uint(x[4 * i + 2]), __float_as_uint(x[4 * i + 3])));
         // What the other lanes have written comes before it, too.
         __syncwarp();
-        if (thread % 32 == 0) barrier_tell(address_in(joined_barrier(group), to));
+        if (thread % 32 < TELLERS) barrier_tell(address_in(joined_barrier(group), to));
     }
     if (CLUSTER_K == 1) return;
     barrier_hear(joined_barrier(group), 0);

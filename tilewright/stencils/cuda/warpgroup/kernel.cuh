@@ -187,7 +187,7 @@ warpgroup(const __grid_constant__ Product g, const __grid_constant__ From<LOOSE_
         if (CLUSTER_K > 1) cluster_wait();
         multiply_tiles(g, cut, map_c, warp, lane);
     }
-    if (CLUSTER > 1) {
+    if (CLUSTER > 1 || (CLUSTER_K > 1 && EACH_LANE)) {
         // A block whose barriers and slots others still reach stays.
         __syncwarp();
         cluster_sync();

@@ -43,13 +43,21 @@ INLINE unsigned int old_barrier(int group, int place) { return barrier(2 * STAGE
 INLINE unsigned int joined_barrier(int group) { return old_barrier(group, 0); }
 INLINE unsigned int turned_barrier(int slot) { return barrier(2 * STAGES + GROUPS * OUTS + slot); }
 
+// Of a warp that has written sums into other blocks one lane says so, when all have: those that follow are ordered by __syncwarp().
+// The race checker, which orders only who arrives itself, is shown a kernel in which each lane does, and in which no block leaves
+// while others may write into it.
+#ifndef EACH_LANE
+#define EACH_LANE 0
+#endif
+constexpr int TELLERS = EACH_LANE ? 32 : 1;
+
 INLINE void start_barriers() {
     UNROLL for (int i = 0; i < STAGES; i++) {
         barrier_start_for(come_barrier(i), LOADERS);
         barrier_start_for(gone_barrier(i), READERS);
         if (TURNED) barrier_start_for(turned_barrier(i), TURNERS);
     }
-    if (CLUSTER_K > 1) UNROLL for (int i = 0; i < GROUPS; i++) barrier_start_for(joined_barrier(i), 4 * (CLUSTER_K - 1));
+    if (CLUSTER_K > 1) UNROLL for (int i = 0; i < GROUPS; i++) barrier_start_for(joined_barrier(i), 4 * TELLERS * (CLUSTER_K - 1));
     else if (BETA != 0) UNROLL for (int i = 0; i < GROUPS * OUTS; i++) barrier_start(old_barrier(0, i));
     barriers_started();
 }
