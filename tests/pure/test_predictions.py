@@ -302,7 +302,16 @@ def test_the_tool_predicts_a_default_on_each_architecture() -> None:
 
 @pytest.mark.parametrize(
     ("name", "spelling", "least"),
-    [("pwr8", "s:24", 0.9), ("pwr8", "d:17", 0.9), ("pwr9", "s:16", 0.9), ("pwr9", "s:17", 0.9)],
+    [
+        ("pwr8", "s:24", 0.9),
+        ("pwr8", "d:17", 0.9),
+        ("pwr8", "c:16", 0.9),
+        ("pwr8", "z:16", 0.9),
+        ("pwr9", "s:16", 0.9),
+        ("pwr9", "s:17", 0.9),
+        ("pwr9", "c:24", 0.9),
+        ("pwr9", "z:17", 0.9),
+    ],
 )
 def test_inner_loops_of_power_are_near_their_bound(name: str, spelling: str, least: float) -> None:
     try:

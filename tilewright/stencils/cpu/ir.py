@@ -372,6 +372,11 @@ class Ir:
         """What ``double`` wrote, copied to every lane."""
         raise NotImplementedError
 
+    def both_ways(self, address: str, width: int) -> tuple[str, str]:
+        """A vector that is one complex number, and the same with its parts exchanged. Where
+        ``power.reads_both_ways`` is."""
+        raise NotImplementedError
+
     def splat(self, scalar: str, width: int) -> str:
         """A scalar value copied to every lane."""
         if width == 1:
