@@ -249,10 +249,14 @@ def test_rows_of_scalable_vectors_go_by_their_length(features: set[str], bits: i
     assert isa.name == found
 
 
-def test_rows_of_streaming_mode_go_by_its_length() -> None:
-    isa = best_isa("aarch64", {"neon", "complxnum", "sme", "sme-f64f64"}, 0, 256)
+@pytest.mark.parametrize(
+    ("bits", "name"),
+    [(128, "sme128"), (256, "sme256"), (512, "sme512"), (1024, "sme1024"), (2048, "neon_fcma")],
+)
+def test_rows_of_streaming_mode_go_by_its_length(bits: int, name: str) -> None:
+    isa = best_isa("aarch64", {"neon", "complxnum", "sme", "sme-f64f64"}, 0, bits)
     assert isa is not None
-    assert isa.name == "neon_fcma"
+    assert isa.name == name
 
 
 @pytest.mark.parametrize(
@@ -318,6 +322,9 @@ def test_they_run_under_qemu(isa: str, tmp_path: Path) -> None:
     [
         ("mma", {"d:5x7x9": "nn", "s:9x6x5": "tt", "b:9x5x7": "nn", "h:5x5x3": "tt"}),
         ("sme512", {"s:17x9x5": "nn", "d:9x7x18": "tn", "s:5x19x7": "tt", "h:9x17x6": "nt", "b:6x9x7": "nn"}),
+        ("sme128", {"s:9x9x5": "tn", "z:5x3x6": "nt", "c:7x6x5": "cj"}),
+        ("sme256", {"d:9x7x18": "tn", "c:5x9x7": "jt", "z:6x5x9": "nn"}),
+        ("sme1024", {"s:33x9x35": "tn", "d:9x17x5": "nt", "c:17x5x6": "cc"}),
         ("rvv128", {"d:5x3x4": "tn"}),
         ("rvv256", {"c:5x3x4": "nc"}),
         ("rvv512", {"b:5x3x4": "tn"}),
