@@ -443,7 +443,7 @@ class Products:
         if self.scalars.alpha:
             value = ir.times(value, self.splats(self.scalars.alpha), old)
         elif old:
-            value = tuple(ir.op("fadd", x, y, ir.lanes) for x, y in zip(value, old, strict=True))
+            value = ir.op("fadd", value[0], old[0], ir.lanes), ir.op("fadd", value[1], old[1], ir.lanes)
         ir.put_parts(value, address, active)
 
     def splats(self, scalar: tuple[str, str]) -> tuple[str, str]:
