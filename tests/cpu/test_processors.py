@@ -141,6 +141,18 @@ def test_power9_copies_no_part_of_a_complex_double(trans: str, tmp_path: Path) -
     assert code == 0, said
 
 
+@pytest.mark.parametrize("name", ["apple-m1", "neoverse-v2"])
+@pytest.mark.parametrize(("trans", "copies"), [("nn", False), ("jn", False), ("jj", False), ("nj", True)])
+def test_complex_multiply_adds_take_a_number_from_half_a_vector(name: str, trans: str, copies: bool) -> None:
+    """But where B alone is conjugated and is the first factor, which no instruction takes from a half."""
+    device, tile = spills.processor(name), STENCILS["tile"]
+    problem = Problem(DTYPES["c"], 8, 4, 6, *trans, batch=2)
+    text = llvm.assembly(tile.source(problem, tile.default(problem, device), device), device)
+    assert ("ld1r" in text) == copies
+    assert ("s[0], #0" in text) == (not copies)
+    assert "dup" not in text
+
+
 @pytest.mark.parametrize(
     ("spelling", "twice"), [("s:16x8x20", True), ("s:nt:8x6x21", True), ("d:16x8x20", False)]
 )

@@ -422,8 +422,9 @@ class Ir:
         and to be conjugated. Where ``complex_fma`` is."""
         raise NotImplementedError
 
-    def pair(self, address: str, width: int) -> str:
-        """Two neighbours of the type of registers read and copied to all pairs of lanes."""
+    def pair(self, address: str, width: int, second: bool = False) -> str:
+        """Two neighbours of the type of registers read and copied to all pairs of lanes. ``second``: they are
+        second factors of ``cfma`` alone, which may take them from one pair."""
         raise NotImplementedError
 
     def paired(self, real: str, imaginary: str, width: int) -> str:

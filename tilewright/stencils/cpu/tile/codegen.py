@@ -670,7 +670,9 @@ class Tile:
         if self.stored:
             return dict(ir.copies_stored(address, widths))
         if self.fcmla:
-            return {w: (ir.pair(address, w),) for w in widths}
+            # The conjugate of B alone changes places with A (``Neon.cfma``).
+            second = self.at.conj_b > 0 or self.at.conj_a < 0
+            return {w: (ir.pair(address, w, second),) for w in widths}
         if self.crosses:
             return {w: ir.both_ways(address, w) for w in widths}
         parts = [address] + ([self.of_b(address, 2 if self.twice else 1)] if self.complex else [])
