@@ -153,6 +153,29 @@ def test_complex_multiply_adds_take_a_number_from_half_a_vector(name: str, trans
     assert "dup" not in text
 
 
+@pytest.mark.parametrize(("isa", "letter"), [("neon_fcma", "c"), ("neon_fcma", "hc"), ("sve256", "z")])
+def test_longer_products_multiply_complex_numbers_by_instructions(
+    isa: str, letter: str, tmp_path: Path
+) -> None:
+    """From operands where they lie and from packed ones, of all conjugates, as QEMU computes them."""
+    there, blocked = foreign.device(isa), STENCILS["blocked"]
+    kernels = []
+    for trans in ("nn", "jt", "tj", "cc"):
+        problem = Problem(DTYPES[letter], 66, 5, 7, *trans, alpha="any", beta="any", batch=2)
+        config = blocked.default(problem, there)
+        assert config["cmul"] == "fcmla"
+        other = config.with_(cmul="fcmla", pack_b=1, blk_m=1, blk_n=5)
+        assert not blocked.space(problem, there).only(HARDWARE).why(other)
+        kernels += [foreign.Asked(problem, "blocked", each) for each in (config, other)]
+    arch = "aarch64"
+    for each in (f"qemu-{arch}", f"{TOOLS[arch]}-gcc"):
+        if not shutil.which(each):
+            pytest.skip(f"{each} missing")
+    assert foreign.built(kernels, there, tmp_path) == (0, "")
+    code, said = foreign.judged(kernels, [f"qemu-{arch}", "-cpu", cross.PROCESSORS[isa][0]], tmp_path)
+    assert code == 0, said
+
+
 @pytest.mark.parametrize(
     ("spelling", "twice"), [("s:16x8x20", True), ("s:nt:8x6x21", True), ("d:16x8x20", False)]
 )
