@@ -37,10 +37,13 @@ PROCESSORS = {
     "sve128": ("max,sve-default-vector-length=16",),
     "sve256": ("max,sve-default-vector-length=32", "a64fx,sve-default-vector-length=32"),
     # Without what streaming mode leaves to a processor to have: most of NEON.
-    "sme512": (
-        "max,sme_fa64=off,sme-default-vector-length=64",
-        "max,sme-default-vector-length=64",
-    ),
+    **{
+        f"sme{bits}": (
+            f"max,sme_fa64=off,sme-default-vector-length={bits // 8}",
+            f"max,sme-default-vector-length={bits // 8}",
+        )
+        for bits in (128, 256, 512, 1024)
+    },
     "sve512": ("max,sve-default-vector-length=64", "a64fx"),
     "mma": ("power10",),
     "vsx": ("power8", "power9", "power10"),

@@ -4,10 +4,11 @@ No figure of ``shares`` and ``figures`` was measured: cycles are those of ``llvm
 cache, counts are of what is executed (``bench.counted`` holds them against QEMU).
 
 ``shares``: defaults of squares on named processors: the share of the multiply-adds' rate that the innermost
-loop reaches, and that the whole product does; the worst are named. ``figures``: figures 7 and 9 to 14 of
-Masliah et al. (2019) redone so: loads, stores and instructions of a product, and flop/s of so many cores at
-an assumed clock, beside what the paper's bandwidth allows. ``error``: the same predictions for this machine's
-processor beside what is measured on it, in cycles; it is to be run on a machine that does nothing else.
+loop reaches, and that the whole product does; the worst are named, and a table of all ends it. ``figures``:
+figures 7 and 9 to 14 of Masliah et al. (2019) redone so: loads, stores and instructions of a product, and
+flop/s of so many cores at an assumed clock, beside what the paper's bandwidth allows. ``error``: the same
+predictions for this machine's processor beside what is measured on it, in cycles; it is to be run on a
+machine that does nothing else.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
@@ -32,13 +33,17 @@ from tilewright.tuning.gemm.operands import operands
 from tilewright.tuning.tuner import sized
 
 PROCESSORS = (
-    "cortex-a57,neoverse-n2-neon,neoverse-v1-neon,neoverse-v2-neon,neoverse-n2,neoverse-v1,neoverse-v2,pwr8,pwr9,"
-    "pwr10-vsx,sifive-x280,sifive-p670"
+    "cortex-a57,neoverse-n1,neoverse-n2-neon,neoverse-v1-neon,neoverse-v2-neon,neoverse-n2,neoverse-v1,neoverse-v2,"
+    "a64fx,pwr8,pwr9,pwr10-vsx,pwr10,sifive-x280,sifive-p670"
 )
-SIZES = "7,8,9,16,17,24,31,32"
+"""Those of other architectures that LLVM has a model of, with all their instruction sets."""
+SIZES = "8,16,24,32,7,9,15,17,23"
 FULL, REST = 0.9, 0.8
 """Shares of the bound that innermost loops are to reach where vectors divide columns, and where not."""
 
+
+UNEVEN, MISSED = "/", "*"
+"""What the table marks: vectors that do not divide columns, and a goal that is missed."""
 
 HASWELL, KNL = 2.3e9, 1.4e9
 """Clocks in Hz of a Xeon E5-2650 v3 and of a Xeon Phi 7250, by their names."""
@@ -104,12 +109,14 @@ def foreseen(job: tuple[str, str, int]) -> dict[str, Any]:
 
 
 def shares(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """A line for each processor, type and size, and one for each processor with the worst."""
+    """A line for each processor, type and size, one for each processor with the worst, and a table."""
+    every = list[dict[str, Any]]()
     for name in lines.words(given.processors):
         sizes = list(map(int, given.sizes.split(",")))
         jobs = [(name, letter, n) for letter in lines.letters(given.types) for n in sizes]
         rows = list(given.pool.map(foreseen, jobs))
         yield from ({"kind": "share"} | row for row in rows)
+        every += rows
         for full, least in ((True, FULL), (False, REST)):
             some = [row for row in rows if row["full"] == full and row["stencil"] != "lanes"]
             if some:
@@ -125,6 +132,27 @@ def shares(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
                     "problem": worst["problem"],
                     "whole_median": median(row["share"] for row in some),
                 }
+    yield {"kind": "table", "lines": list(table(every, list(map(int, given.sizes.split(",")))))}
+
+
+def cell(row: Mapping[str, Any]) -> str:
+    """A share in per cent, marked as the table says."""
+    missed = round(row["inner"], 2) < (FULL if row["full"] else REST)
+    marks = (UNEVEN, not row["full"]), (MISSED, missed)
+    return f"{100 * row['inner']:.0f}" + "".join(mark for mark, there in marks if there)
+
+
+def table(rows: Sequence[Mapping[str, Any]], sizes: Sequence[int]) -> Iterator[str]:
+    """Shares of the innermost loops as lines of text: a line for each processor and type, sizes side by
+    side."""
+    found: dict[tuple[str, str], dict[int, str]] = {}
+    for row in rows:
+        problem = Problem.parse(row["problem"])[0]
+        found.setdefault((row["processor"], problem.dtype.letter), {})[problem.m] = cell(row)
+    yield "| | | " + " | ".join(map(str, sizes)) + " |"
+    yield "|---|---|" + "--:|" * len(sizes)
+    for (processor, letter), cells in found.items():
+        yield f"| {processor} | {letter} | " + " | ".join(cells.get(n, "") for n in sizes) + " |"
 
 
 def figures(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
@@ -259,6 +287,10 @@ def main() -> None:
     with ProcessPoolExecutor(len(machine.cores())) as given.pool:
         for line in COMMANDS[given.command](given):
             sink.write(line | {"by": cycles.toolchain()})
+            if line["kind"] == "table":
+                # As it is, for a page that shows it.
+                print(*line["lines"], sep="\n")
+                continue
             plain = {name: value for name, value in line.items() if name not in ("kind", "config")}
             console.print(
                 f"{line['kind']:7}"

@@ -4,6 +4,7 @@ are told from what a function saves for its caller."""
 from __future__ import annotations
 
 import random
+import shutil
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from bench import cross, foreign, spills
+from bench.exported import TOOLS
 from tilewright.catalog import STENCILS
 from tilewright.export import processors
 from tilewright.model import DTYPES, Problem
@@ -20,7 +22,7 @@ from tilewright.planning import dispatch
 from tilewright.space import HARDWARE
 from tilewright.stencils.cpu.ir import Piece
 from tilewright.stencils.cpu.tile.codegen import pieces
-from tilewright.targets.cpu import arm, listing, llvm, riscv, trace
+from tilewright.targets.cpu import arm, listing, llvm, named, riscv, trace
 from tilewright.targets.cpu.isa import best_isa
 
 pytestmark = pytest.mark.cpu
@@ -98,6 +100,80 @@ def test_power8_exchanges_no_halves_of_real_tiles(spelling: str, exchanged: bool
     after = text[text.index("xvmadd") :]
     assert "stxvd2x" in after
     assert ("xxswapd" in after) == exchanged
+
+
+def test_complex_numbers_of_power8_come_as_they_are_read() -> None:
+    """Of doubles the parts are exchanged in one of the two sums at the end, and of floats copies of parts are
+    read from a buffer."""
+    device, tile = spills.processor("pwr8"), STENCILS["tile"]
+    for spelling, swapped, copied in (("z:4x4x9", 16, 72), ("c:8x4x9", 0, 72)):
+        (problem,) = Problem.parse(spelling)
+        source = tile.source(problem.with_(batch=2), tile.default(problem, device), device)
+        lines = trace.executed(source, llvm.assembly(source, device)).lines
+        words = Counter(line.split()[0] for line in lines)
+        assert (words["xxswapd"], words["lxvdsx"]) == (swapped, copied)
+        assert words["xxspltw"] == 0
+
+
+@pytest.mark.parametrize("trans", ["nn", "nj", "jn", "jj", "tc", "ct"])
+def test_power9_copies_no_part_of_a_complex_double(trans: str, tmp_path: Path) -> None:
+    """Products of parts in both orders, of all conjugates, as QEMU computes them."""
+    device, tile = named.device("pwr9"), STENCILS["tile"]
+    problem = Problem(DTYPES["z"], 9, 7, 11, *trans, alpha="any", beta="any", batch=2)
+    config = tile.default(problem, device)
+    assert config["cmul"] == "cross"
+    assert "lxvdsx" not in llvm.assembly(
+        tile.source(problem.with_(alpha="1", beta="0"), config, device), device
+    )
+    for each in ("qemu-ppc64le", f"{TOOLS['ppc64le']}-gcc"):
+        if not shutil.which(each):
+            pytest.skip(f"{each} missing")
+    kernels = [
+        foreign.Asked(problem.with_(alpha=alpha, beta=beta), "tile", config.with_(**changes))
+        for alpha, beta, changes in (
+            ("any", "any", {}),
+            ("1", "0", {"blk_m": 3, "reg_a": 3, "blk_n": 7}),
+            ("1", "1", {"blk_k": 2, "inner": "row", "reg_a": 1, "reg_b": config["blk_n"]}),
+        )
+    ]
+    assert foreign.built(kernels, device, tmp_path) == (0, "")
+    code, said = foreign.judged(kernels, ["qemu-ppc64le", "-cpu", "power9"], tmp_path)
+    assert code == 0, said
+
+
+@pytest.mark.parametrize("name", ["apple-m1", "neoverse-v2"])
+@pytest.mark.parametrize(("trans", "copies"), [("nn", False), ("jn", False), ("jj", False), ("nj", True)])
+def test_complex_multiply_adds_take_a_number_from_half_a_vector(name: str, trans: str, copies: bool) -> None:
+    """But where B alone is conjugated and is the first factor, which no instruction takes from a half."""
+    device, tile = spills.processor(name), STENCILS["tile"]
+    problem = Problem(DTYPES["c"], 8, 4, 6, *trans, batch=2)
+    text = llvm.assembly(tile.source(problem, tile.default(problem, device), device), device)
+    assert ("ld1r" in text) == copies
+    assert ("s[0], #0" in text) == (not copies)
+    assert "dup" not in text
+
+
+@pytest.mark.parametrize(("isa", "letter"), [("neon_fcma", "c"), ("neon_fcma", "hc"), ("sve256", "z")])
+def test_longer_products_multiply_complex_numbers_by_instructions(
+    isa: str, letter: str, tmp_path: Path
+) -> None:
+    """From operands where they lie and from packed ones, of all conjugates, as QEMU computes them."""
+    there, blocked = foreign.device(isa), STENCILS["blocked"]
+    kernels = []
+    for trans in ("nn", "jt", "tj", "cc"):
+        problem = Problem(DTYPES[letter], 66, 5, 7, *trans, alpha="any", beta="any", batch=2)
+        config = blocked.default(problem, there)
+        assert config["cmul"] == "fcmla"
+        other = config.with_(cmul="fcmla", pack_b=1, blk_m=1, blk_n=5)
+        assert not blocked.space(problem, there).only(HARDWARE).why(other)
+        kernels += [foreign.Asked(problem, "blocked", each) for each in (config, other)]
+    arch = "aarch64"
+    for each in (f"qemu-{arch}", f"{TOOLS[arch]}-gcc"):
+        if not shutil.which(each):
+            pytest.skip(f"{each} missing")
+    assert foreign.built(kernels, there, tmp_path) == (0, "")
+    code, said = foreign.judged(kernels, [f"qemu-{arch}", "-cpu", cross.PROCESSORS[isa][0]], tmp_path)
+    assert code == 0, said
 
 
 @pytest.mark.parametrize(
@@ -208,10 +284,14 @@ def test_rows_of_scalable_vectors_go_by_their_length(features: set[str], bits: i
     assert isa.name == found
 
 
-def test_rows_of_streaming_mode_go_by_its_length() -> None:
-    isa = best_isa("aarch64", {"neon", "complxnum", "sme", "sme-f64f64"}, 0, 256)
+@pytest.mark.parametrize(
+    ("bits", "name"),
+    [(128, "sme128"), (256, "sme256"), (512, "sme512"), (1024, "sme1024"), (2048, "neon_fcma")],
+)
+def test_rows_of_streaming_mode_go_by_its_length(bits: int, name: str) -> None:
+    isa = best_isa("aarch64", {"neon", "complxnum", "sme", "sme-f64f64"}, 0, bits)
     assert isa is not None
-    assert isa.name == "neon_fcma"
+    assert isa.name == name
 
 
 @pytest.mark.parametrize(
@@ -221,6 +301,9 @@ def test_rows_of_streaming_mode_go_by_its_length() -> None:
         ("neoverse-v2", "z", {"cmul": "fcmla"}),
         # Complex multiply-adds in three parts; bfloat16 as it is stored, and where A is turned before.
         ("a64fx", "z", {"cmul": "split"}),
+        # Loads of a vector in either order.
+        ("pwr9", "z", {"cmul": "cross"}),
+        ("pwr8", "z", {"cmul": "split"}),
         ("neoverse-v1", "b", {"widen": "product", "tail": "mask"}),
         ("neoverse-v1", "b:tn", {"widen": None}),
         ("neoverse-v2", "b", {"widen": None}),
@@ -274,6 +357,9 @@ def test_they_run_under_qemu(isa: str, tmp_path: Path) -> None:
     [
         ("mma", {"d:5x7x9": "nn", "s:9x6x5": "tt", "b:9x5x7": "nn", "h:5x5x3": "tt"}),
         ("sme512", {"s:17x9x5": "nn", "d:9x7x18": "tn", "s:5x19x7": "tt", "h:9x17x6": "nt", "b:6x9x7": "nn"}),
+        ("sme128", {"s:9x9x5": "tn", "z:5x3x6": "nt", "c:7x6x5": "cj"}),
+        ("sme256", {"d:9x7x18": "tn", "c:5x9x7": "jt", "z:6x5x9": "nn"}),
+        ("sme1024", {"s:33x9x35": "tn", "d:9x17x5": "nt", "c:17x5x6": "cc"}),
         ("rvv128", {"d:5x3x4": "tn"}),
         ("rvv256", {"c:5x3x4": "nc"}),
         ("rvv512", {"b:5x3x4": "tn"}),

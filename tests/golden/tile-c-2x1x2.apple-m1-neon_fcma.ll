@@ -8,39 +8,43 @@ before4:
   %v8 = icmp sgt i64 %count, 0
   br i1 %v8, label %batch5, label %done7
 batch5:
-  %batch5.i = phi i64 [ 0, %before4 ], [ %v27, %latch6 ]
-  %batch5.a = phi ptr [ %A, %before4 ], [ %v28, %latch6 ]
-  %batch5.b = phi ptr [ %B, %before4 ], [ %v29, %latch6 ]
-  %batch5.c = phi ptr [ %C, %before4 ], [ %v30, %latch6 ]
+  %batch5.i = phi i64 [ 0, %before4 ], [ %v31, %latch6 ]
+  %batch5.a = phi ptr [ %A, %before4 ], [ %v32, %latch6 ]
+  %batch5.b = phi ptr [ %B, %before4 ], [ %v33, %latch6 ]
+  %batch5.c = phi ptr [ %C, %before4 ], [ %v34, %latch6 ]
   %v9 = load <4 x float>, ptr %batch5.a, align 4
-  %v10 = load i64, ptr %batch5.b, align 4
-  %v11 = insertelement <2 x i64> poison, i64 %v10, i64 0
-  %v12 = shufflevector <2 x i64> %v11, <2 x i64> poison, <2 x i32> zeroinitializer
-  %v13 = bitcast <2 x i64> %v12 to <4 x float>
-  %v14 = call <4 x float> @llvm.aarch64.neon.vcmla.rot0.v4f32(<4 x float> zeroinitializer, <4 x float> %v9, <4 x float> %v13)
-  %v15 = call <4 x float> @llvm.aarch64.neon.vcmla.rot90.v4f32(<4 x float> %v14, <4 x float> %v9, <4 x float> %v13)
-  %v16 = call <4 x float> asm sideeffect "", "=w,0,~{memory}"(<4 x float> %v15)
-  %v17 = getelementptr float, ptr %batch5.a, i64 4
-  %v18 = load <4 x float>, ptr %v17, align 4
-  %v19 = getelementptr float, ptr %batch5.b, i64 2
-  %v20 = load i64, ptr %v19, align 4
-  %v21 = insertelement <2 x i64> poison, i64 %v20, i64 0
-  %v22 = shufflevector <2 x i64> %v21, <2 x i64> poison, <2 x i32> zeroinitializer
-  %v23 = bitcast <2 x i64> %v22 to <4 x float>
-  %v24 = call <4 x float> @llvm.aarch64.neon.vcmla.rot0.v4f32(<4 x float> %v16, <4 x float> %v18, <4 x float> %v23)
-  %v25 = call <4 x float> @llvm.aarch64.neon.vcmla.rot90.v4f32(<4 x float> %v24, <4 x float> %v18, <4 x float> %v23)
-  %v26 = call <4 x float> asm sideeffect "", "=w,0,~{memory}"(<4 x float> %v25)
+  %v10 = load double, ptr %batch5.b, align 4
+  %v11 = insertelement <2 x double> poison, double %v10, i64 0
+  %v12 = call <2 x double> asm "", "=w,0"(<2 x double> %v11)
+  %v13 = bitcast <2 x double> %v12 to <2 x i64>
+  %v14 = shufflevector <2 x i64> %v13, <2 x i64> poison, <2 x i32> zeroinitializer
+  %v15 = bitcast <2 x i64> %v14 to <4 x float>
+  %v16 = call <4 x float> @llvm.aarch64.neon.vcmla.rot0.v4f32(<4 x float> zeroinitializer, <4 x float> %v9, <4 x float> %v15)
+  %v17 = call <4 x float> @llvm.aarch64.neon.vcmla.rot90.v4f32(<4 x float> %v16, <4 x float> %v9, <4 x float> %v15)
+  %v18 = call <4 x float> asm sideeffect "", "=w,0,~{memory}"(<4 x float> %v17)
+  %v19 = getelementptr float, ptr %batch5.a, i64 4
+  %v20 = load <4 x float>, ptr %v19, align 4
+  %v21 = getelementptr float, ptr %batch5.b, i64 2
+  %v22 = load double, ptr %v21, align 4
+  %v23 = insertelement <2 x double> poison, double %v22, i64 0
+  %v24 = call <2 x double> asm "", "=w,0"(<2 x double> %v23)
+  %v25 = bitcast <2 x double> %v24 to <2 x i64>
+  %v26 = shufflevector <2 x i64> %v25, <2 x i64> poison, <2 x i32> zeroinitializer
+  %v27 = bitcast <2 x i64> %v26 to <4 x float>
+  %v28 = call <4 x float> @llvm.aarch64.neon.vcmla.rot0.v4f32(<4 x float> %v18, <4 x float> %v20, <4 x float> %v27)
+  %v29 = call <4 x float> @llvm.aarch64.neon.vcmla.rot90.v4f32(<4 x float> %v28, <4 x float> %v20, <4 x float> %v27)
+  %v30 = call <4 x float> asm sideeffect "", "=w,0,~{memory}"(<4 x float> %v29)
   call void asm sideeffect "", "~{memory}"()
-  store <4 x float> %v26, ptr %batch5.c, align 4
+  store <4 x float> %v30, ptr %batch5.c, align 4
   call void asm sideeffect "", "~{memory}"()
   br label %latch6
 latch6:
-  %v27 = add i64 %batch5.i, 1
-  %v28 = getelementptr float, ptr %batch5.a, i64 %v1
-  %v29 = getelementptr float, ptr %batch5.b, i64 %v2
-  %v30 = getelementptr float, ptr %batch5.c, i64 %v3
-  %v31 = icmp slt i64 %v27, %count
-  br i1 %v31, label %batch5, label %done7
+  %v31 = add i64 %batch5.i, 1
+  %v32 = getelementptr float, ptr %batch5.a, i64 %v1
+  %v33 = getelementptr float, ptr %batch5.b, i64 %v2
+  %v34 = getelementptr float, ptr %batch5.c, i64 %v3
+  %v35 = icmp slt i64 %v31, %count
+  br i1 %v35, label %batch5, label %done7
 done7:
   ret void
 }

@@ -50,9 +50,9 @@ def export_kernels(
     ``"z:nt:3x3x3@100000"``); sizes and transpositions are fixed, and the number of products, strides (in
     elements), alpha and beta are arguments in C. Numbers of 16 bits (h, b, hc) are their bits there,
     ``uint16_t`` and pairs of it, and are for processors alone. ``targets``: instruction sets of processors
-    (avx512, avx2, sve512, sve256, sme512, sve128, neon_fcma, neon, mma, vsx), those of this machine's
-    architecture where None, and architectures of GPUs (sm_90a, sm_80, and ptx for all others from 8.0 on); at
-    run time the best one that is there is taken.
+    (avx512, avx2, sve512, sve256, sme1024, sme512, sme256, sme128, sve128, neon_fcma, neon, mma, vsx), those
+    of this machine's architecture where None, and architectures of GPUs (sm_90a, sm_80, and ptx for all
+    others from 8.0 on); at run time the best one that is there is taken.
     ``name`` is that of the library and its headers, ``prefix`` begins its symbols: two libraries of one
     program need other ones.
 

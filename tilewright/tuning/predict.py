@@ -50,19 +50,20 @@ def simulated(problem: Problem, device: Device, stencil: str, config: Config) ->
     ``llvm-mca``."""
     executed, spills = _executed(problem, device, stencil, config)
     unit = STENCILS[stencil].launch(problem, config).unit
-    return cycles.cycles(executed.lines, device) / unit, spills
+    return cycles.cycles(executed.lines, device, executed.before) / unit, spills
 
 
 def predicted(problem: Problem, device: Device, stencil: str, config: Config) -> Prediction:
     """All that can be said of a kernel without the processor. Raises as ``simulated``."""
     executed, spills = _executed(problem, device, stencil, config)
     unit = STENCILS[stencil].launch(problem, config).unit
-    counted, rate = cycles.counts(executed.lines, device), cycles.rate(executed.lines, device)
-    every = cycles.cycles(executed.lines, device)
+    counted = cycles.counts(executed.lines, device)
+    rate = cycles.rate(executed.lines, device, executed.before)
+    every = cycles.cycles(executed.lines, device, executed.before)
     inner = vectors(problem, device) * unit / rate / every
     if executed.inner:
         once = cycles.counts(executed.inner, device).multiply_adds
-        inner = once / rate / cycles.cycles(executed.inner, device)
+        inner = once / rate / cycles.cycles(executed.inner, device, executed.inner_before)
     return Prediction(
         every / unit,
         counted.instructions / unit,

@@ -22,6 +22,11 @@ class Neon(Ir):
 
     complex_fma = True
 
+    def __init__(self, dtype: DType, register: str):
+        super().__init__(dtype, register)
+        # Pairs that were copied from the first half of a vector, and that vector.
+        self.read_once: dict[str, str] = {}
+
     def cfma(
         self, x: str, y: str, z: str | None, width: int, conj: tuple[bool, bool] = (False, False)
     ) -> str:
@@ -38,10 +43,28 @@ class Neon(Ir):
         self.declared.add(f"declare {kind} {name}({kind}, {kind}, {kind})")
         return self.let(f"call {kind} {name}({kind} {z}, {kind} {x}, {kind} {y})")
 
-    def pair(self, address: str, width: int) -> str:
+    def pair(self, address: str, width: int, second: bool = False) -> str:
         if self.bits == 64:
             return self.let(f"load <2 x double>, ptr {address}, align 8")
+        if second and self.register and width * self.bits == 128:
+            return self._indexed(address)
         return self._copied(address, 64, width // 2, width)
+
+    def _indexed(self, address: str) -> str:
+        """A pair of 64 bits as a load leaves it, copied to the other half: an instruction takes it from one.
+
+        LLVM is not to know that it was read, or it copies as it reads, which takes the place of a product.
+        """
+        kind, one = "<2 x double>", self.let(f"load double, ptr {address}, align 4")
+        first = self.let(f"insertelement {kind} poison, double {one}, i64 0")
+        read = self.let(f'call {kind} asm "", "={self.register},0"({kind} {first})')
+        # It finds copies of whole numbers in products, and not of those with a fraction.
+        whole = "<2 x i64>"
+        bits = self.let(f"bitcast {kind} {read} to {whole}")
+        every = self.let(f"shufflevector {whole} {bits}, {whole} poison, <2 x i32> zeroinitializer")
+        made = self.let(f"bitcast {whole} {every} to {self.vec(4)}")
+        self.read_once[made] = read
+        return made
 
     def _copied(self, address: str, bits: int, times: int, width: int) -> str:
         """So many bits read as a whole number and copied, in a vector of reals.
@@ -155,9 +178,9 @@ class Sve(Neon):
             made[width] = tuple(self._copied(address, self.bits, width, width) for address in addresses)
         return made
 
-    def pair(self, address: str, width: int) -> str:
+    def pair(self, address: str, width: int, second: bool = False) -> str:
         if self.bits == 32 or width == 2:
-            return super().pair(address, width)
+            return super().pair(address, width, second)
         kind, suffix, lanes = self._scalable("double")
         name = f"@llvm.aarch64.sve.ld1rq.{suffix}"
         self.declared.add(f"declare {kind} {name}(<vscale x {lanes} x i1>, ptr)")
@@ -269,6 +292,14 @@ class Sve(Neon):
 
     def _turned(self, angle: int, x: str, y: str, z: str, width: int) -> str:
         kind, suffix, lanes = self._scalable(self.real)
+        if y in self.read_once:
+            halves = self.let(f"bitcast <2 x double> {self.read_once[y]} to {self.vec(width)}")
+            a, b = (self._opened(value, width, self.real) for value in (x, halves))
+            c = z if z == "zeroinitializer" else self._opened(z, width, self.real)
+            name, more = f"@llvm.aarch64.sve.fcmla.lane.{suffix}", "i32 immarg, i32 immarg"
+            self.declared.add(f"declare {kind} {name}({kind}, {kind}, {kind}, {more})")
+            made = self.let(f"call {kind} {name}({kind} {c}, {kind} {a}, {kind} {b}, i32 0, i32 {angle})")
+            return self._closed(made, width, self.real)
         name = f"@llvm.aarch64.sve.fcmla.{suffix}"
         self.declared.add(
             f"declare {kind} {name}(<vscale x {lanes} x i1>, {kind}, {kind}, {kind}, i32 immarg)"

@@ -372,6 +372,11 @@ class Ir:
         """What ``double`` wrote, copied to every lane."""
         raise NotImplementedError
 
+    def both_ways(self, address: str, width: int) -> tuple[str, str]:
+        """A vector that is one complex number, and the same with its parts exchanged. Where
+        ``power.reads_both_ways`` is."""
+        raise NotImplementedError
+
     def splat(self, scalar: str, width: int) -> str:
         """A scalar value copied to every lane."""
         if width == 1:
@@ -417,8 +422,9 @@ class Ir:
         and to be conjugated. Where ``complex_fma`` is."""
         raise NotImplementedError
 
-    def pair(self, address: str, width: int) -> str:
-        """Two neighbours of the type of registers read and copied to all pairs of lanes."""
+    def pair(self, address: str, width: int, second: bool = False) -> str:
+        """Two neighbours of the type of registers read and copied to all pairs of lanes. ``second``: they are
+        second factors of ``cfma`` alone, which may take them from one pair."""
         raise NotImplementedError
 
     def paired(self, real: str, imaginary: str, width: int) -> str:

@@ -3,8 +3,9 @@
 Its loads and stores of vectors are those of a processor that counts bytes from the other end: of two halves
 of 64 bits each comes first that should come second, and LLVM exchanges them after every load and before every
 store, by an instruction of the units that multiply. What is computed lane by lane does not mind the order, so
-that a tile of real numbers is read, summed and written as it comes. POWER9 has loads and stores that need
-none of this.
+that a tile of real numbers is read, summed and written as it comes, and one of complex numbers of 32 bits, of
+which a half is one. Of complex doubles the imaginary part then comes first. POWER9 has loads and stores that
+need none of this.
 
 A multiply-add takes vectors alone, so that values of B are copied to all lanes. The loads that do so copy 64
 bits on POWER8; a float takes one more instruction of the units that multiply. So B is written to a buffer
@@ -12,6 +13,8 @@ first, every float twice, a vector of four by two merges, and the load copies th
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from tilewright.model import Device, DType
 from tilewright.stencils.cpu.ir import Ir, Piece
@@ -40,7 +43,7 @@ def doubles(dtype: DType, device: Device) -> bool:
     So it is for numbers of 32 bits on POWER8. What copies one of them there takes the place of a
     multiply-add; later processors copy it as they load it.
     """
-    return exchanges(device) and dtype.letter == "s"
+    return exchanges(device) and dtype.letter in "sc"
 
 
 def copy_slots(dtype: DType, device: Device) -> int:
@@ -51,12 +54,32 @@ def copy_slots(dtype: DType, device: Device) -> int:
     """
     name = device.features.removeprefix("ppc64le/")
     return int(
-        (name.startswith("pwr8") and dtype.letter == "s") or (name.startswith("pwr9") and dtype.letter == "d")
+        (name.startswith("pwr8") and dtype.letter in "sc")
+        or (name.startswith("pwr9") and dtype.letter in "dz")
     )
 
 
+def reads_both_ways(dtype: DType, device: Device) -> bool:
+    """Whether a complex number is read with its parts in either order, at no cost.
+
+    From POWER9 on there are loads of vectors that exchange the halves and loads that do not. A complex double
+    is a vector, so that both orders of one of B, times one of A, are all products of parts, and no part is
+    copied.
+    """
+    return is_power(device) and not exchanges(device) and dtype.letter == "z"
+
+
+class Pairs(Ir):
+    """A function of complex doubles for POWER9 and later."""
+
+    def both_ways(self, address: str, width: int) -> tuple[str, str]:
+        self.declared.add(f"declare {_HALVES} {_READ}(ptr)")
+        straight = self.load(address, Piece(0, width, width))
+        return straight, self.let(f"call {_HALVES} {_READ}(ptr {address})")
+
+
 class Power8(Ir):
-    """A function of real numbers of 32 or 64 bits for POWER8."""
+    """A function of real numbers of 32 or 64 bits for POWER8, or of complex ones of 32."""
 
     def load_free(self, address: str, piece: Piece, held: bool = False) -> str:
         if not self._whole(piece):
@@ -115,3 +138,10 @@ class Power8(Ir):
 
     def _whole(self, piece: Piece) -> bool:
         return piece.active == piece.width and piece.width * self.bits == BITS
+
+
+class Power8Pairs(Power8):
+    """A function of complex doubles, each a vector, whose imaginary part is in the first lane."""
+
+    def flip(self, x: str, signs: Sequence[float], width: int) -> str:
+        return super().flip(x, signs[::-1], width)

@@ -6,7 +6,7 @@ from tilewright.model import Device, DType
 from tilewright.stencils.cpu.arm import Neon, Sve
 from tilewright.stencils.cpu.bits import BitsIr, by_bits
 from tilewright.stencils.cpu.ir import Ir, ordered, ways
-from tilewright.stencils.cpu.power import Power8, exchanges
+from tilewright.stencils.cpu.power import Pairs, Power8, Power8Pairs, exchanges, reads_both_ways
 
 
 def multiplies_stored(dtype: DType, device: Device) -> bool:
@@ -30,8 +30,12 @@ def ir_of(dtype: DType, device: Device, keeps_order: bool = False) -> Ir:
     register = ordered(device) if keeps_order else ""
     if dtype.real_bits == 16 and by_bits(device):
         return BitsIr(dtype, register)
-    if exchanges(device) and not dtype.is_complex:
-        return Power8(dtype, register, **ways(device))
+    if exchanges(device) and (keeps_order or not dtype.is_complex):
+        # Of programs for complex numbers only those that keep an order read lanes as they come.
+        kind = Power8Pairs if dtype.letter == "z" else Power8
+        return kind(dtype, register, **ways(device))
+    if reads_both_ways(dtype, device):
+        return Pairs(dtype, register, **ways(device))
     if "sve" in device.supports:
         return Sve(dtype, register, device["vector_bits"], complex_slots(device) <= 1)
     if "fcma" in device.supports:

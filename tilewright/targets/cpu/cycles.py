@@ -132,13 +132,14 @@ def _unqueued(line: str) -> str:
     return f"\txxlor\t{found[1]}, {found[2]}, {last}"
 
 
-def cycles(lines: Sequence[str], device: Device) -> float:
+def cycles(lines: Sequence[str], device: Device, before: Sequence[str] = ()) -> float:
     """Cycles of code that is executed again and again, for each time, as the model of a device has it: what
-    further times cost once it runs. Of long code once is enough. Raises as ``ask``."""
+    further times cost once it runs. Of long code once is enough. ``before``: what is executed once ahead of
+    it, as that which says how long vectors are. Raises as ``ask``."""
     if len(lines) >= ENOUGH:
-        return float(ask({"once": lines}, device)["once"]["SummaryView"]["TotalCycles"])
+        return float(ask({"once": [*before, *lines]}, device)["once"]["SummaryView"]["TotalCycles"])
     more = max(2, -(-ENOUGH // max(1, len(lines))))
-    found = ask({"once": lines, "again": list(lines) * (1 + more)}, device)
+    found = ask({"once": [*before, *lines], "again": [*before, *list(lines) * (1 + more)]}, device)
     once, again = (found[name]["SummaryView"]["TotalCycles"] for name in ("once", "again"))
     return float(again - once) / more
 
@@ -177,19 +178,25 @@ _FIRST = ("fmul", "vmul", "xvmul", "xsmul")
 """How multiplications begin."""
 
 
-def rate(lines: Iterable[str], device: Device) -> float:
+def rate(lines: Iterable[str], device: Device, before: Sequence[str] = ()) -> float:
     """Multiply-adds in a cycle, of the widest vectors that a piece of code multiplies: what the model's units
-    could do if nothing else were asked of them. Raises ``CompileError`` for code that has none, else as
-    ``ask``."""
-    adds = list(dict.fromkeys(line for line in lines if multiplies(line, device)))
-    if not adds:
+    could do if nothing else were asked of them. ``before`` as for ``cycles``. Raises ``CompileError`` for
+    code that has none, else as ``ask``."""
+    said, found = "", dict[tuple[str, str], int]()
+    for line in (*before, *lines):
+        if line.lstrip().startswith("vset"):
+            said = line
+        elif multiplies(line, device):
+            found[said, line] = _width(line, said)
+    if not found:
         raise CompileError("the code has no multiply-add")
-    widest = max(map(_width, adds))
-    listed = [line for line in adds if _width(line) == widest]
-    said = ask({"all": listed}, device, "--instruction-info=true")["all"]["InstructionInfoView"]
+    widest = max(found.values())
+    listed = [part for pair, width in found.items() if width == widest for part in pair if part]
+    said_of = ask({"all": listed}, device, "--instruction-info=true")["all"]["InstructionInfoView"]
     return max(
         multiplies(line, device) / float(entry["RThroughput"])
-        for line, entry in zip(listed, said["InstructionList"], strict=True)
+        for line, entry in zip(listed, said_of["InstructionList"], strict=True)
+        if multiplies(line, device)
     )
 
 
@@ -197,6 +204,13 @@ _WIDTHS = {"%zmm": 512, "%ymm": 256} | dict.fromkeys((".2d", ".4s", "\txv", "pd\
 """What in the text of a multiply-add says how wide its vectors are, in bits."""
 
 
-def _width(line: str) -> int:
-    """Bits of the vectors that an instruction multiplies; 64 for a single number."""
+_LENGTH = re.compile(r"vsetivli\s+\w+, (\d+), e(\d+)")
+
+
+def _width(line: str, said: str) -> int:
+    """Bits of the vectors that an instruction multiplies, of RISC-V by what ``said`` how long they are; 64
+    for a single number."""
+    length = _LENGTH.search(said)
+    if length and line.lstrip().startswith("v"):
+        return int(length[1]) * int(length[2])
     return next((bits for mark, bits in _WIDTHS.items() if mark in line), 64)

@@ -54,7 +54,7 @@ class Isa:
         }
 
 
-_ARM_FMA = ("fmla", "fmad", "fcmla", "bfmla", "fmopa")
+_ARM_FMA = ("fmla", "fmad", "fmls", "fmsb", "fcmla", "bfmla", "fmopa", "fmops")
 _AVX2 = ("avx2", "bmi", "bmi2", "fma", "popcnt")
 
 
@@ -85,11 +85,14 @@ ISAS = (
     # Vectors of 512 bits are the A64FX's, which does a complex multiply-add in three parts.
     *(_sve(bits, slots) for bits, slots in ((512, 3), (256, 1))),
     # Beside vectors of NEON those of the unit for outer products: where there is no SVE it alone has any.
-    Isa(
-        *("sme512", "aarch64", ("neon", "complxnum", "sme", "sme-f64f64"), 128, 32, False, _ARM_FMA),
-        baseline="generic +neon,+complxnum,+sme,+sme-f64f64",
-        found="tw_streaming_bytes() == 64 && tw_has_fcma()",
-        streaming_bits=512,
+    *(
+        Isa(
+            *(f"sme{bits}", "aarch64", ("neon", "complxnum", "sme", "sme-f64f64"), 128, 32, False, _ARM_FMA),
+            baseline="generic +neon,+complxnum,+sme,+sme-f64f64",
+            found=f"tw_streaming_bytes() == {bits // 8} && tw_has_fcma()",
+            streaming_bits=bits,
+        )
+        for bits in (1024, 512, 256, 128)
     ),
     _sve(128, 1),
     Isa(

@@ -25,6 +25,8 @@ _BLOCK_OF_IR = re.compile(r"(?:#|//) %([\w.]+)\s*$")
 _TARGET = re.compile(r"(?:^|[\s,])(\.LBB\d+_\d+)$")
 _ALWAYS = ("b", "j", "jmp")
 """Jumps that depend on nothing."""
+_SETS = ("vsetvli", "vsetivli", "vsetvl")
+"""Instructions of RISC-V that say how long the vectors of those behind them are."""
 
 _IR_LABEL = re.compile(r"^([\w.]+):$")
 _IR_JUMP = re.compile(r"br i1 (%[\w.]+), label %([\w.]+), label %[\w.]+")
@@ -57,12 +59,15 @@ class Trace:
 
     ``lines`` are instructions in assembly, in their order. ``inner`` are those of one turn of the innermost
     loop that executes most of what was asked for, () where all of it is unrolled, and ``turns`` how often
-    that turns.
+    that turns. ``before`` and ``inner_before`` are what said, where either begins, how long vectors are: the
+    last such instruction of RISC-V ahead of it, () where there is none.
     """
 
     lines: tuple[str, ...]
     inner: tuple[str, ...]
     turns: int
+    before: tuple[str, ...] = ()
+    inner_before: tuple[str, ...] = ()
 
 
 def executed(
@@ -98,11 +103,15 @@ def _walked(
     turned: Counter[int] = Counter()
     visits: Counter[int] = Counter()
     alone: Counter[int] = Counter()
+    before = _setting((), [line for block in blocks[:start] for line in block.lines])
+    # What was said where each block is first reached.
+    said = {start: before}
     here = start
     while True:
         block, following = blocks[here], here + 1
         visits[here] += 1
-        for line in block.lines:
+        end = len(lines)
+        for at, line in enumerate(block.lines):
             lines.append(line)
             target = _jump(line)
             if target is None:
@@ -111,21 +120,43 @@ def _walked(
             if line.split(None, 1)[0] in _ALWAYS:
                 following = goal
                 break
+            back = _turned_round(block.lines[at + 1 :], goal > here)
+            if back:
+                # The jump back is the one behind this, which leaves the loop.
+                lines.append(back)
+                goal, following = places[_jump(back) or ""], goal
             if goal > here or goal not in begins:
                 raise CompileError(f"function {name!r}: what {line.strip()!r} depends on is not known")
             if goal == start:
-                return _trace(lines, blocks, visits, alone, weigh)
+                return _trace(lines, blocks, visits, alone, said, weigh)
             turned[goal] += 1
             alone[here] += goal == here
             if turned[goal] < (begins[goal].times or 0):
                 following = goal
                 break
             turned[goal] = 0
+            if back:
+                lines.pop()
+                break
         if following == start:
-            return _trace(lines, blocks, visits, alone, weigh)
+            return _trace(lines, blocks, visits, alone, said, weigh)
         if following >= len(blocks) or len(lines) > LONGEST:
             raise CompileError(f"function {name!r}: its loop over the batch does not come to an end")
+        said.setdefault(following, _setting(said[here], lines[end:]))
         here = following
+
+
+def _setting(before: tuple[str, ...], lines: Sequence[str]) -> tuple[str, ...]:
+    """What says behind some instructions how long vectors are, where ``before`` did ahead of them."""
+    return next(((line,) for line in reversed(lines) if line.split(None, 1)[0] in _SETS), before)
+
+
+def _turned_round(behind: Sequence[str], forward: bool) -> str:
+    """The jump back to a loop's beginning, where that is too far for one that depends on anything: a jump
+    ``forward`` over it leaves the loop. Else nothing."""
+    following = behind[0] if behind else ""
+    always = following.split(None, 1)[:1]
+    return following if forward and always and always[0] in _ALWAYS and _jump(following) else ""
 
 
 def _trace(
@@ -133,14 +164,16 @@ def _trace(
     blocks: Sequence[_Block],
     visits: Counter[int],
     alone: Counter[int],
+    said: dict[int, tuple[str, ...]],
     weigh: Callable[[str], int],
 ) -> Trace:
     """The trace, and of the blocks that are loops by themselves the one that executes most."""
+    before = next(iter(said.values()))
     weight = {place: visits[place] * sum(map(weigh, blocks[place].lines)) for place in alone if alone[place]}
     most = max(weight, key=lambda place: weight[place], default=None)
     if most is None or not weight[most]:
-        return Trace(tuple(lines), (), 0)
-    return Trace(tuple(lines), tuple(blocks[most].lines), visits[most])
+        return Trace(tuple(lines), (), 0, before)
+    return Trace(tuple(lines), tuple(blocks[most].lines), visits[most], before, said[most])
 
 
 def _jump(line: str) -> str | None:

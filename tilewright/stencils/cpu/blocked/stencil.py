@@ -40,7 +40,7 @@ from tilewright.stencils.cpu.blocked.codegen import (
 )
 from tilewright.stencils.cpu.common import slow_type
 from tilewright.stencils.cpu.ir import ENTRY
-from tilewright.stencils.cpu.tile.stencil import LIMIT, SPARED, cost, live
+from tilewright.stencils.cpu.tile.stencil import COMPLEX_STEPS, LIMIT, SPARED, cost, live, of_steps
 from tilewright.stencils.protocol import CostModel
 
 SHORT = 128
@@ -105,10 +105,11 @@ def _params(shape: Shape, device: Device) -> tuple[Param, ...]:
     bits = tuple(b for b in (512, 256, 128) if b <= device["vector_bits"])
     vectors = -(-shape.rows // shape.lanes(bits[-1]))
     deep = tuple(b for b in (1, 2, 4, 8) if b < p.k)
+    ways = ("split", "rotate", *(("fcmla",) if "fcma" in device.supports else ()))
     return (
         Param("vector_bits", bits),
         Param("tail", ("mask", "narrow", "binary")),
-        Param("cmul", ("split", "rotate") if p.dtype.is_complex else ("none",)),
+        Param("cmul", ways if p.dtype.is_complex else ("none",)),
         Param("blk_m", tuple(range(1, min(vectors, 8) + 1))),
         Param("blk_n", tuple(range(1, min(p.n, 28) + 1))),
         Param("slice", (*(depth for depth in DEPTHS if depth < p.k), max(p.k, 1))),
@@ -219,6 +220,12 @@ def needed(shape: Shape, config: Mapping[str, Any], kept: bool) -> int:
     return max(live(tile, whole, kept) for tile, _ in shape.parts(whole))
 
 
+def ahead(shape: Shape, device: Device, config: Mapping[str, Any]) -> int:
+    """The same where a step is read during the one before (``tile.stencil.of_steps``)."""
+    whole = {"blk_k": 1, **config}
+    return max(of_steps(tile, device, whole) for tile, _ in shape.parts(whole))
+
+
 class BlockedStencil(CpuStencil):
     """``blocked``: the stencil above as the five functions of the protocol."""
 
@@ -301,6 +308,12 @@ class BlockedStencil(CpuStencil):
         side = [n for n in params["blk_n"] if n <= WAYS or p.transposed_b]
         widths = sorted({runs(p.n, most)[0][0] for most in side}, reverse=True)
         found: list[tuple[float, str, Config]] = []
+
+        def fits(tile: Mapping[str, Any]) -> bool:
+            return needed(shape, tile, kept) <= room and (
+                shape.unit == 1 or ahead(shape, device, tile) <= COMPLEX_STEPS
+            )
+
         fitting = [
             bits for bits in params["vector_bits"] if bits == 128 or shape.lanes(bits) < 2 * shape.rows
         ]
@@ -308,7 +321,7 @@ class BlockedStencil(CpuStencil):
             tails = params["tail"] if shape.rest(bits) else ("mask",)
             for tail, cmul, blk_m in product(tails, ways, params["blk_m"]):
                 tile = {"vector_bits": bits, "tail": tail, "cmul": cmul, "blk_m": blk_m, "blk_k": blk_k}
-                allowed = (n for n in widths if needed(shape, {**tile, "blk_n": n}, kept) <= room)
+                allowed = (n for n in widths if fits({**tile, "blk_n": n}))
                 for blk_n in islice(allowed, 2):
                     for config in made({**tile, "blk_n": blk_n}):
                         found.append((_cost(shape, device, config), repr(config), config))

@@ -8,6 +8,7 @@ from a buffer on the stack that it was turned into.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 
 from tilewright.model import Config, DType, Problem
 from tilewright.stencils.cpu.arm import PATTERNS
@@ -43,6 +44,7 @@ class Streaming(Ir):
         self.letter = {32: "w", 64: "d"}[self.bits]
         self.predicates: dict[int, str] = {}
         self.slices: list[str] = []
+        self.copied_to_lanes: dict[str, str] = {}
 
     # -- tiles of its own -----------------------------------------------------------------------------
     def enter(self) -> None:
@@ -115,9 +117,11 @@ class Streaming(Ir):
         mask = sum(1 << eighth for eighth in range(8) if eighth % self.tiles < tiles)
         self.do(f"call void @llvm.aarch64.sme.zero(i32 {mask})")
 
-    def outer(self, tile: int, columns: str, rows: str) -> None:
-        """Add an outer product to a tile, whose horizontal slices are columns of C."""
-        every, name = self.predicates[self.lanes], f"@llvm.aarch64.sme.mopa.{self.suffix}"
+    def outer(self, tile: int, columns: str, rows: str, sign: int = 1) -> None:
+        """Add an outer product to a tile, whose horizontal slices are columns of C; subtract it where the
+        ``sign`` is negative."""
+        operation = "mopa" if sign > 0 else "mops"
+        every, name = self.predicates[self.lanes], f"@llvm.aarch64.sme.{operation}.{self.suffix}"
         self.fma_count += 1
         self.declared.add(
             f"declare void {name}(i32 immarg, {self.truth}, {self.truth}, {self.vector}, {self.vector})"
@@ -147,6 +151,29 @@ class Streaming(Ir):
         self.declared.add(f"declare {self.vector} {name}({self.vector}, {self.truth}, i32 immarg, i32)")
         given = f"{self.predicates[self.lanes]}, i32 {tile}, {self.slice(number)}"
         return self.let(f"call {self.vector} {name}({self.vector} poison, {given})")
+
+    # -- parts of complex numbers ---------------------------------------------------------------------
+    def parts(self, address: str, active: int) -> tuple[str, str]:
+        """So many complex numbers as a vector of their real parts, and one of the imaginary ones."""
+        pair, name = f"{{ {self.vector}, {self.vector} }}", f"@llvm.aarch64.sve.ld2.sret.{self.suffix}"
+        self.declared.add(f"declare {pair} {name}({self.truth}, ptr)")
+        both = self.let(f"call {pair} {name}({self.predicates[active]}, ptr {address})")
+        real, imaginary = (self.let(f"extractvalue {pair} {both}, {part}") for part in (0, 1))
+        return real, imaginary
+
+    def put_parts(self, parts: tuple[str, str], address: str, active: int) -> None:
+        """Write so many complex numbers."""
+        name = f"@llvm.aarch64.sve.st2.{self.suffix}"
+        self.declared.add(f"declare void {name}({self.vector}, {self.vector}, {self.truth}, ptr)")
+        vectors = ", ".join(f"{self.vector} {part}" for part in parts)
+        self.do(f"call void {name}({vectors}, {self.predicates[active]}, ptr {address})")
+
+    def times(self, x: tuple[str, str], y: tuple[str, str], plus: tuple[str, str] | None) -> tuple[str, str]:
+        """x*y + plus of vectors of parts."""
+        minus = self.let(f"fneg {self.vector} {x[1]}")
+        first = plus or (None, None)
+        real = self.fma(minus, y[1], self.fma(x[0], y[0], first[0], self.lanes), self.lanes)
+        return real, self.fma(x[1], y[0], self.fma(x[0], y[1], first[1], self.lanes), self.lanes)
 
     # -- vectors that are scalable --------------------------------------------------------------------
     def vec(self, width: int) -> str:
@@ -180,9 +207,18 @@ class Streaming(Ir):
     def splat(self, scalar: str, width: int) -> str:
         if width == 1:
             return scalar
+        if scalar in self.copied_to_lanes:
+            return self.copied_to_lanes[scalar]
         first = self.let(f"insertelement {self.vector} poison, {self.real} {scalar}, i64 0")
         zeros = f"<vscale x {self.per} x i32> zeroinitializer"
         return self.let(f"shufflevector {self.vector} {first}, {self.vector} poison, {zeros}")
+
+    def copy_to_lanes(self, scalars: Scalars, is_complex: bool) -> None:
+        """Copy alpha and beta to vectors once. LLVM moves a copy of each block out of the loop over the
+        batch, and has no registers for so many."""
+        for pair in (scalars.alpha, scalars.beta):
+            for scalar in (pair or ())[: 2 if is_complex else 1]:
+                self.copied_to_lanes[scalar] = self.splat(scalar, self.lanes)
 
     def fma(self, x: str, y: str, z: str | None, width: int) -> str:
         if z is None or width == 1:
@@ -197,20 +233,24 @@ class Streaming(Ir):
 class Side:
     """One operand as outer products take it: for each of ``k`` steps vectors of ``lanes`` rows of A, or of
     columns of B, ``rows`` in all. ``ld``: from one of its columns in memory to the next. ``along``: whether
-    elements follow one another along k, so that it goes through a buffer, of the type of sums."""
+    elements follow one another along k, so that it goes through a buffer, of the type of sums. ``unit``:
+    reals of an element. Of complex numbers a vector is two, of real and of imaginary parts: taken apart as
+    they are read, and in a buffer one after the other."""
 
     rows: int
     k: int
     ld: int
     along: bool
     lanes: int
+    unit: int
 
     @staticmethod
     def both(p: Problem, lanes: int) -> tuple[Side, Side]:
         """Those of A and of B."""
+        unit = 2 if p.dtype.is_complex else 1
         return (
-            Side(p.m, p.k, p.lda or 0, p.transposed_a, lanes),
-            Side(p.n, p.k, p.ldb or 0, not p.transposed_b, lanes),
+            Side(p.m, p.k, p.lda or 0, p.transposed_a, lanes, unit),
+            Side(p.n, p.k, p.ldb or 0, not p.transposed_b, lanes, unit),
         )
 
     @property
@@ -220,8 +260,8 @@ class Side:
 
     @property
     def step(self) -> int:
-        """Elements from one step to the next."""
-        return self.vectors * self.lanes if self.along else self.ld
+        """Reals from one step to the next."""
+        return (self.vectors * self.lanes if self.along else self.ld) * self.unit
 
     def there(self, vector: int) -> int:
         """Rows of a vector that there are."""
@@ -236,38 +276,44 @@ class Side:
         horizontal slices of a tile, and written from its vertical ones; ``via`` vector registers, or straight
         where nothing has to be widened. What a square lacks of rows are lanes of which nothing comes to C."""
 
+        unit = self.unit
+
         def squares(source: str, buffer: str, steps: int) -> None:
             for vector in range(self.vectors):
-                tile, first = vector % ir.tiles, vector * self.lanes
+                tile, first = vector * unit % ir.tiles, vector * self.lanes
                 for row in range(self.there(vector)):
-                    address = ir.at(source, (first + row) * self.ld)
-                    if ir.stored == ir.real and not via:
+                    address = ir.at(source, (first + row) * self.ld * unit)
+                    if unit > 1:
+                        for part, value in enumerate(ir.parts(address, steps)):
+                            ir.put(value, tile + part, row)
+                    elif ir.stored == ir.real and not via:
                         ir.move("ld1 horiz", tile, row, address, steps)
                     else:
                         ir.put(ir.load(address, Piece(0, self.lanes, steps)), tile, row)
-                for step in range(steps):
-                    address = ir.at(buffer, step * self.step + first, held=True)
+                for step, part in product(range(steps), range(unit)):
+                    address = ir.at(buffer, step * self.step + first * unit + part * self.lanes, held=True)
                     if not via:
-                        ir.move("st1 vert", tile, step, address, self.lanes)
+                        ir.move("st1 vert", tile + part, step, address, self.lanes)
                         continue
                     full = Piece(0, self.lanes, self.lanes)
-                    ir.store(ir.taken("vert", tile, step), address, full, held=True)
+                    ir.store(ir.taken("vert", tile + part, step), address, full, held=True)
 
         whole, rest = divmod(self.k, self.lanes)
 
         def turn(at: str) -> None:
             moved = ir.let(f"mul i64 {at}, {self.step}")
-            squares(ir.at(source, at), ir.at(buffer, moved, held=True), self.lanes)
+            there = at if unit == 1 else ir.let(f"mul i64 {at}, {unit}")
+            squares(ir.at(source, there), ir.at(buffer, moved, held=True), self.lanes)
 
         if whole > LONG:
             loop(ir, "0", str(whole * self.lanes), self.lanes, turn)
         else:
             for number in range(whole):
                 first = number * self.lanes
-                squares(ir.at(source, first), ir.at(buffer, first * self.step, held=True), self.lanes)
+                squares(ir.at(source, first * unit), ir.at(buffer, first * self.step, held=True), self.lanes)
         if rest:
             first = whole * self.lanes
-            squares(ir.at(source, first), ir.at(buffer, first * self.step, held=True), rest)
+            squares(ir.at(source, first * unit), ir.at(buffer, first * self.step, held=True), rest)
 
 
 class Products:
@@ -277,6 +323,9 @@ class Products:
         self.p, self.c = problem, config
         self.ir = Streaming(problem.dtype, streaming_bits)
         self.a, self.b = Side.both(problem, self.ir.lanes)
+        self.unit = self.a.unit
+        # Columns of C, in reals.
+        self.ldc = (problem.ldc or 0) * self.unit
         self.scalars, self.via = Scalars(None, None), config["via"] == "vector"
 
     def function(self) -> Ir:
@@ -290,6 +339,7 @@ class Products:
         ir.enter()
         ir.prepare({self.a.last(), self.b.last(), self.a.there(self.a.vectors - 1)})
         self.scalars = load_scalars(ir, p)
+        ir.copy_to_lanes(self.scalars, p.dtype.is_complex)
         for side, base, stride in sides:
             if side.along and stride == 0:
                 side.turn(ir, base, buffers[base], self.via)
@@ -306,14 +356,14 @@ class Products:
 
     def matrix(self, a: str, b: str, c: str) -> None:
         """All of one matrix, as many tiles at a time as the config says."""
-        ir, lanes, column = self.ir, self.ir.lanes, 0
+        ir, lanes, column = self.ir, self.ir.lanes * self.unit, 0
         for width in split(self.b.vectors, self.c["blk_n"]):
             row = 0
             for height in split(self.a.vectors, self.c["blk_m"]):
-                here = ir.at(c, column * lanes * (self.p.ldc or 0) + row * lanes)
+                here = ir.at(c, column * ir.lanes * self.ldc + row * lanes)
                 at_a = ir.at(a, row * lanes, held=self.a.along)
                 at_b = ir.at(b, column * lanes, held=self.b.along)
-                ir.zero(height * width)
+                ir.zero(height * width * self.unit)
                 self.sums(row, height, column, width, at_a, at_b)
                 self.update(row, height, column, width, here)
                 row += height
@@ -329,7 +379,7 @@ class Products:
                 left = [self.vector(self.a, row, at, a, step) for at in range(height)]
                 right = [self.vector(self.b, column, at, b, step) for at in range(width)]
                 for tile in range(height * width):
-                    ir.outer(tile, right[tile // height], left[tile % height])
+                    self.multiply(tile, right[tile // height], left[tile % height])
                 ir.keep_order()
 
         def turn(at: str) -> None:
@@ -341,12 +391,26 @@ class Products:
             a, b = ir.at(a, whole * self.a.step, self.a.along), ir.at(b, whole * self.b.step, self.b.along)
         steps(a, b, k - whole)
 
-    def vector(self, side: Side, first: int, number: int, base: str, step: int) -> str:
+    def multiply(self, tile: int, columns: tuple[str, ...], rows: tuple[str, ...]) -> None:
+        """Add an outer product to a tile of C: of complex numbers to one of real parts and one of imaginary
+        ones behind it, with the signs of conjugates."""
+        if self.unit == 1:
+            self.ir.outer(tile, columns[0], rows[0])
+            return
+        a, b = (-1 if conj else 1 for conj in (self.p.conj_a, self.p.conj_b))
+        for of_b, of_a, part, sign in ((0, 0, 0, 1), (1, 0, 1, b), (1, 1, 0, -a * b), (0, 1, 1, a)):
+            self.ir.outer(2 * tile + part, columns[of_b], rows[of_a], sign)
+
+    def vector(self, side: Side, first: int, number: int, base: str, step: int) -> tuple[str, ...]:
         """A vector of an operand so many steps after the address of its vector ``first``, and ``number``
-        vectors: all of a buffer, and else those of its rows that there are."""
-        address = self.ir.at(base, step * side.step + number * side.lanes, side.along)
+        vectors: all of a buffer, and else those of its rows that there are. Of complex numbers its parts."""
+        ir, unit = self.ir, side.unit
+        start = step * side.step + number * side.lanes * unit
         active = side.lanes if side.along else side.there(first + number)
-        return self.ir.load(address, Piece(0, side.lanes, active), held=side.along)
+        if unit > 1 and not side.along:
+            return ir.parts(ir.at(base, start), active)
+        addresses = (ir.at(base, start + part * side.lanes, side.along) for part in range(unit))
+        return tuple(ir.load(address, Piece(0, side.lanes, active), held=side.along) for address in addresses)
 
     def update(self, row: int, height: int, column: int, width: int, c: str) -> None:
         """C = alpha * sums + beta * C, one tile after another, column by column. Sums that are results as
@@ -357,7 +421,10 @@ class Products:
             block, vector = divmod(tile, height)
             piece = Piece(0, lanes, self.a.there(row + vector))
             for number in range(self.b.there(column + block)):
-                address = ir.at(c, (block * lanes + number) * (p.ldc or 0) + vector * lanes)
+                address = ir.at(c, (block * lanes + number) * self.ldc + vector * lanes * self.unit)
+                if self.unit > 1:
+                    self.update_parts(2 * tile, number, address, piece.active)
+                    continue
                 if plain:
                     ir.move("st1 horiz", tile, number, address, piece.active)
                     continue
@@ -365,3 +432,20 @@ class Products:
                 old = ir.load(address, piece) if p.beta != "0" else None
                 ir.store(finish(ir, p, self.scalars, value, old, lanes), address, piece)
             ir.keep_order()
+
+    def update_parts(self, tile: int, number: int, address: str, active: int) -> None:
+        """``update`` of a vector of complex numbers, whose parts are in two tiles."""
+        ir, p = self.ir, self.p
+        value = ir.taken("horiz", tile, number), ir.taken("horiz", tile + 1, number)
+        old = ir.parts(address, active) if p.beta != "0" else None
+        if old and self.scalars.beta:
+            old = ir.times(old, self.splats(self.scalars.beta), None)
+        if self.scalars.alpha:
+            value = ir.times(value, self.splats(self.scalars.alpha), old)
+        elif old:
+            value = ir.op("fadd", value[0], old[0], ir.lanes), ir.op("fadd", value[1], old[1], ir.lanes)
+        ir.put_parts(value, address, active)
+
+    def splats(self, scalar: tuple[str, str]) -> tuple[str, str]:
+        """A complex number as vectors of its parts."""
+        return self.ir.splat(scalar[0], self.ir.lanes), self.ir.splat(scalar[1], self.ir.lanes)

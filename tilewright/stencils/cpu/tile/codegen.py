@@ -58,6 +58,9 @@ def pieces(rows: int, width: int, tail: str) -> list[Piece]:
     return out
 
 
+APART = ("split", "cross")
+"""Ways of multiplying complex numbers that keep two sums for each."""
+
 MOVED = ("overlap", "whole")
 """Ways of handling a remainder that write some rows twice."""
 
@@ -96,22 +99,22 @@ def mixed(lines: list[Line]) -> list[Line]:
 
 @dataclass(frozen=True, slots=True)
 class Operands:
-    """What a step of real numbers reads before anything: vectors of A by their place in a tile, the first
-    values of B by column and width of vector, and where the step begins in B."""
+    """What a step reads before anything: vectors of A by their place in a tile, the first values of B by
+    column and width of vector, and where the step begins in B."""
 
-    a: dict[int, tuple[str, str]]
+    a: dict[int, str]
     b: dict[int, dict[int, tuple[str, ...]]]
     start: str
 
     def values(self) -> list[str]:
         """Their names, in one order."""
         of_b = [value for each in self.b.values() for some in each.values() for value in some]
-        return [*(vector for vector, _ in self.a.values()), *of_b, self.start]
+        return [*self.a.values(), *of_b, self.start]
 
     def named(self, stem: str) -> Operands:
         """The same under names of one stem."""
         names = (f"{stem}{number}" for number in range(len(self.values())))
-        a = {i: (next(names), "") for i in self.a}
+        a = {i: next(names) for i in self.a}
         b = {
             j: {w: tuple(next(names) for _ in some) for w, some in each.items()} for j, each in self.b.items()
         }
@@ -156,7 +159,8 @@ class Tile:
         self.complex = problem.dtype.is_complex
         self.rotate = config["cmul"] == "rotate"
         self.fcmla = config["cmul"] == "fcmla"
-        self.per_sum = 2 if config["cmul"] == "split" else 1
+        self.crosses = config["cmul"] == "cross"
+        self.per_sum = 2 if config["cmul"] in APART else 1
         self.spread = bool(config["spread"])
         self.rows = problem.m * (2 if self.complex else 1)
         self.width = config["vector_bits"] // problem.dtype.sum_bits
@@ -179,10 +183,8 @@ class Tile:
         self.pending: list[Line] = []
         self.per_tile = 0
         self.scalars: Scalars | None = None
-        # With so many registers operands are read while those before them are multiplied; the two parts of
-        # complex ones left too few, and one of LLVM's registers spilled on POWER8.
-        many = device["vector_registers"] >= MANY and not self.complex
-        self.early = bool(self.ir.register) and many
+        # With so many registers operands are read while those before them are multiplied.
+        self.early = bool(self.ir.register) and device["vector_registers"] >= MANY
         self.next: Operands | None = None
 
     def function(self) -> Ir:
@@ -199,7 +201,7 @@ class Tile:
             if p.stride_a == 0:
                 transposed(ir, p, "%A", buffer, self.padded, self.width)
         if self.widens or self.twice:
-            reals = p.k * p.n * (2 if self.twice else self.at.unit)
+            reals = p.k * p.n * self.at.unit * (2 if self.twice else 1)
             wide = ir.let(f"alloca [{reals} x {ir.real}], align 64")
             if p.stride_b == 0:
                 self.write_b("%B", wide)
@@ -594,6 +596,7 @@ class Tile:
         every = range(len(rows))
         now = self.next or self.first(rows, size, a, b, k)
         self.next = None
+        held = {i: (vector, self.turned(vector, rows[i].width)) for i, vector in now.a.items()}
         chunks, streamed = self.chunks(size), now.b
         for number, columns in enumerate(chunks):
             following = self.values(rows, now.start, chunks[number + 1]) if number + 1 < len(chunks) else {}
@@ -603,7 +606,7 @@ class Tile:
                 # What is multiplied waits for what is read ahead, not for its coming.
                 ready = {w: tuple(self.ir.settled(v, w) for v in vs) for w, vs in streamed[j].items()}
                 for i in every:
-                    self.multiply(rows, i, j, now.a[i], ready, sums)
+                    self.multiply(rows, i, j, held[i], ready, sums)
             self.settle(rows, columns, sums, last)
             streamed = following
 
@@ -620,7 +623,7 @@ class Tile:
         """What a step of ``step_ahead`` begins with."""
         # Steps begin at addresses of their own, so that all of them share the distances between columns.
         start = self.ir.anchored(self.of_b(b, k * self.at.b_row))
-        held = {i: self.a_vector(a, piece, k) for i, piece in enumerate(rows)}
+        held = {i: self.a_rows(a, piece, k) for i, piece in enumerate(rows)}
         return Operands(held, self.values(rows, start, self.chunks(size)[0]), start)
 
     def values(self, rows: list[Piece], start: str, columns: range) -> dict[int, dict[int, tuple[str, ...]]]:
@@ -640,14 +643,22 @@ class Tile:
 
     def a_vector(self, a: str, piece: Piece, k: int) -> tuple[str, str]:
         """Rows of column k of op(A), and the same turned by i for the ``rotate`` form."""
-        ir = self.ir
+        vector = self.a_rows(a, piece, k)
+        return vector, self.turned(vector, piece.width)
+
+    def a_rows(self, a: str, piece: Piece, k: int) -> str:
+        """Rows of column k of op(A)."""
+        address = self.of_a(a, piece.start + k * self.at.a_col)
         if self.stored:
-            return ir.row_stored(self.of_a(a, piece.start + k * self.at.a_col), piece), ""
-        value = ir.load_free(self.of_a(a, piece.start + k * self.at.a_col), piece, held=self.transposed)
+            return self.ir.row_stored(address, piece)
+        return self.ir.load_free(address, piece, held=self.transposed)
+
+    def turned(self, vector: str, width: int) -> str:
+        """A vector of A turned by i, where the ``rotate`` form asks for it."""
         if not self.rotate:
-            return value, ""
+            return ""
         signs = (-self.at.conj_a * self.at.conj_b, self.at.conj_a * self.at.conj_b)
-        return value, ir.flip(ir.swap(value, piece.width), signs, piece.width)
+        return self.ir.flip(self.ir.swap(vector, width), signs, width)
 
     def b_values(
         self, b: str, k: int, column: int, rows: list[Piece], which: range
@@ -658,11 +669,15 @@ class Tile:
         widths = dict.fromkeys(rows[i].width for i in which)
         if self.stored:
             return dict(ir.copies_stored(address, widths))
-        if self.twice:
-            return {w: (ir.copied(address, w),) for w in widths}
         if self.fcmla:
-            return {w: (ir.pair(address, w),) for w in widths}
-        parts = [address] + ([self.of_b(address, 1)] if self.complex else [])
+            # The conjugate of B alone changes places with A (``Neon.cfma``).
+            second = self.at.conj_b > 0 or self.at.conj_a < 0
+            return {w: (ir.pair(address, w, second),) for w in widths}
+        if self.crosses:
+            return {w: ir.both_ways(address, w) for w in widths}
+        parts = [address] + ([self.of_b(address, 2 if self.twice else 1)] if self.complex else [])
+        if self.twice:
+            return {w: tuple(ir.copied(part, w) for part in parts) for w in widths}
         return ir.broadcasts(parts, widths, held=self.widens)
 
     def multiply(
@@ -740,6 +755,13 @@ class Tile:
         if self.rotate:
             return ir.flip(sums[place] or zero, (1, conj_a), width)
         straight, crossed = sums[2 * place] or zero, sums[2 * place + 1] or zero
+        if self.crosses:
+            # Products of equal parts, and of different ones: what belongs to one part of C is side by side.
+            first, second = (
+                ir.shuffle(straight, crossed, [lane + half for lane in (0, width)], width) for half in (0, 1)
+            )
+            signs = ir.const([-conj_a * conj_b, conj_a])
+            return ir.fma(second, signs, ir.flip(first, (1, conj_b), width), width)
         # Every sign is put on with one pattern, so that one constant serves them and those of alpha and beta.
         if conj_a < 0 and conj_b < 0:
             turned = ir.flip(ir.swap(straight, width), (-1, 1), width)

@@ -30,9 +30,9 @@ from tilewright.stencils.cpu.answers import CpuStencil, of_configs, written
 from tilewright.stencils.cpu.bits import by_bits
 from tilewright.stencils.cpu.common import from_memory, memory_rules, slow_type, staged_rules
 from tilewright.stencils.cpu.ir import ENTRY, Piece, by_length, staged_or_not, stream_or_not
-from tilewright.stencils.cpu.power import copy_slots, doubles, is_power
+from tilewright.stencils.cpu.power import copy_slots, doubles, is_power, reads_both_ways
 from tilewright.stencils.cpu.sets import complex_slots, multiplies_stored
-from tilewright.stencils.cpu.tile.codegen import AHEAD, MANY, MOVED, Tile, pieces, split
+from tilewright.stencils.cpu.tile.codegen import AHEAD, APART, MANY, MOVED, Tile, pieces, split
 from tilewright.stencils.protocol import CostModel
 
 LIMIT = 64
@@ -69,9 +69,9 @@ SPARED = 20
 of the registers they take."""
 
 
-STEPS = 60
-"""Registers of 64 for a step of a tile of real numbers that is multiplied and the next one, which is read
-meanwhile: with 62 LLVM spilled on POWER9."""
+STEPS, COMPLEX_STEPS = 60, 52
+"""Registers of 64 for a step of a tile that is multiplied and the next one, which is read meanwhile: with 62
+LLVM spilled on POWER9, and of complex numbers with 56 on POWER8."""
 
 
 ROUNDING = 7
@@ -113,13 +113,13 @@ def cost(problem: Problem, device: Device, config: Config) -> float:
     rows = p.m * (2 if complex_ else 1)
     width = config["vector_bits"] // p.dtype.sum_bits
     unit = unit_bits(device) // p.dtype.sum_bits
-    total = DOUBLING * p.k * p.n if memory and p.stride_b != 0 else 0.0
+    total = DOUBLING * p.k * p.n * (2 if complex_ else 1) if memory and p.stride_b != 0 else 0.0
     for tile in row_tiles(rows, width, config["tail"], config["blk_m"]):
         size = len(tile)
         for columns, times in Counter(split(p.n, config["blk_n"])).items():
             work = sum(max(1, piece.width // unit) for piece in tile) * columns / 2
             copies = len({piece.width for piece in tile}) if apart else 1
-            work += slots * columns / 2
+            work += 0 if config["cmul"] == "cross" else slots * columns / 2
             loads = sum(max(1, piece.width // unit) for piece in tile) / 2 + copies * columns / 2
             if complex_:
                 fused = config["cmul"] == "fcmla"
@@ -127,14 +127,18 @@ def cost(problem: Problem, device: Device, config: Config) -> float:
                 loads += 0 if fused else copies * columns / 2
                 if config["cmul"] == "rotate":
                     work += size
-            sums = size * columns * (2 if config["cmul"] == "split" else 1)
+            sums = size * columns * (2 if config["cmul"] in APART else 1)
             waits = 4 / min(sums, 8) * sums / 2 if sums < 8 else 0.0
             masked = (
                 0 if predicates or by_length(device) else sum(piece.active < piece.width for piece in tile)
             )
             steps = p.k if config["blk_k"] >= p.k else p.k + p.k / config["blk_k"]
             # Loads that hide behind the arithmetic are not quite free.
-            total += times * ((max(work, loads, waits) + loads / 8) * steps + (size + masked) * columns)
+            # What belongs to one part of C is put side by side, once for each sum.
+            ends = size * columns / 2 if config["cmul"] == "cross" else 0.0
+            total += times * (
+                (max(work, loads, waits) + loads / 8) * steps + (size + masked) * columns + ends
+            )
     return total
 
 
@@ -173,7 +177,7 @@ def live(problem: Problem, config: Mapping[str, Any], kept: bool = True, early: 
     parts = 2 if p.dtype.is_complex else 1
     width = config["vector_bits"] // p.dtype.sum_bits
     tiles = row_tiles(p.m * parts, width, config["tail"], config["blk_m"])
-    sums = split(p.n, config["blk_n"])[0] * (2 if config["cmul"] == "split" else 1)
+    sums = split(p.n, config["blk_n"])[0] * (2 if config["cmul"] in APART else 1)
     held = 2 if config["cmul"] == "rotate" else 1
     values = 1 if config["cmul"] == "fcmla" else parts
     most = max(len(tile) * (sums + held) + values * len({piece.width for piece in tile}) for tile in tiles)
@@ -193,7 +197,7 @@ def live(problem: Problem, config: Mapping[str, Any], kept: bool = True, early: 
         made = (signs(p, config["cmul"]) + scalars) * len(widths)
         return most + made + (TURNED + 2 * (p.beta == "any") if p.transposed_a else 0)
     # What is not kept is there at the end of a tile: beside the sums, a vector of C, and a transpose's mask.
-    made = scalars + (1 if config["cmul"] == "split" else signs(p, config["cmul"]))
+    made = scalars + (1 if config["cmul"] in APART else signs(p, config["cmul"]))
     return max(most, max(map(len, tiles)) * sums + made + 1) + int(p.transposed_a)
 
 
@@ -201,13 +205,15 @@ def of_steps(problem: Problem, device: Device, config: Mapping[str, Any]) -> int
     """Vector registers that a config needs where a step is read during the one before (``Tile.step_ahead``):
     sums, two times the vectors of A and ``AHEAD`` values of B, and alpha and beta; 0 where none is."""
     p = problem
-    if p.dtype.is_complex or p.dtype.real_bits != p.dtype.sum_bits or device["vector_registers"] < MANY:
+    if p.dtype.real_bits != p.dtype.sum_bits or device["vector_registers"] < MANY:
         return 0
-    tiles = row_tiles(p.m, config["vector_bits"] // p.dtype.sum_bits, config["tail"], config["blk_m"])
+    parts, cmul = 2 if p.dtype.is_complex else 1, config["cmul"]
+    tiles = row_tiles(p.m * parts, config["vector_bits"] // p.dtype.sum_bits, config["tail"], config["blk_m"])
     columns = split(p.n, config["blk_n"])[0]
-    scalars = (p.alpha == "any") + (p.beta == "any")
+    scalars = ((p.alpha == "any") + (p.beta == "any")) * parts + signs(p, cmul)
+    values = 2 * min(AHEAD, columns * parts) + scalars
     return max(
-        len(tile) * (columns + 2) + (2 * min(AHEAD, columns) + scalars) * len({piece.width for piece in tile})
+        len(tile) * (columns * sums(cmul) + 2 * held(cmul)) + values * len({piece.width for piece in tile})
         for tile in tiles
     )
 
@@ -273,7 +279,7 @@ class Columns:
 
 def sums(cmul: str) -> int:
     """Registers of a sum."""
-    return 2 if cmul == "split" else 1
+    return 2 if cmul in APART else 1
 
 
 def held(cmul: str) -> int:
@@ -283,7 +289,8 @@ def held(cmul: str) -> int:
 
 def _params(x: Columns, device: Device) -> tuple[Param, ...]:
     p, most_columns = x.problem, min(x.problem.n, 28)
-    ways = ("split", "rotate", "fcmla") if "fcma" in device.supports else ("split", "rotate")
+    ways = ("split", "rotate", *(("fcmla",) if "fcma" in device.supports else ()))
+    ways += ("cross",) if reads_both_ways(p.dtype, device) else ()
     return (
         Param("vector_bits", x.bits),
         Param("tail", ("mask", "narrow", "binary", "overlap", *(("whole",) if is_power(device) else ()))),
@@ -606,8 +613,10 @@ class TileStencil(CpuStencil):
         widen = {"widen": "product"} if "widen" in params else {}
         places = [{"copies": place} for place in params["copies"]] if "copies" in params else [{}]
 
+        steps = COMPLEX_STEPS if problem.dtype.is_complex else STEPS
+
         def fits(shape: Mapping[str, Any]) -> bool:
-            return live(problem, shape, kept, early) <= room and of_steps(problem, device, shape) <= STEPS
+            return live(problem, shape, kept, early) <= room and of_steps(problem, device, shape) <= steps
 
         # A loop over k may turn at every step, so that nothing is read ahead in it.
         least = problem.k if deep == problem.k else 1
