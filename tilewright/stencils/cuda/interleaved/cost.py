@@ -30,8 +30,8 @@ from tilewright.stencils.cuda.interleaved.space import PER_SM, is_scattered
 
 Columns = dict[str, Any]
 _WARP, _LINE = 32, 128
-_PLAIN = {"unroll_k": 1, "ahead": 0, "stages": 0, "depth": 1, "bulk": 0, "group": 0, "padded": 0,
-          "members": 0, "blocks": 0}  # fmt: skip
+_PLAIN = {"strided": 0, "unroll_k": 1, "ahead": 0, "stages": 0, "depth": 1, "bulk": 0, "group": 0,
+          "padded": 0, "members": 0, "blocks": 0}  # fmt: skip
 """Parameters that a way to bring A and B has no use for."""
 
 
@@ -80,7 +80,13 @@ def _resident(p: Problem, device: Device, columns: Columns) -> Columns:
 
 def _direct(space: Space, p: Problem, device: Device) -> Columns:
     """Blocks of 8 warps side by side were slower on an H200, for which the model has no reason."""
-    return _grid(space, p, {"unroll_k": (1, 2, 4, 8), "warps": (1, 2, 4)}, teams="half")
+    axes = {"strided": _strided(p), "unroll_k": (1, 2, 4, 8), "warps": (1, 2, 4)}
+    return _grid(space, p, axes, teams="half")
+
+
+def _strided(p: Problem) -> tuple[int, ...]:
+    """Where vectors fit only some have matrices that are 32 apart."""
+    return (0,) if layout(p).pack or p.align >= WIDEST else (0, 1)
 
 
 def _ring(space: Space, p: Problem, device: Device) -> Columns:
@@ -90,9 +96,9 @@ def _ring(space: Space, p: Problem, device: Device) -> Columns:
 
 
 def _bulk(space: Space, p: Problem, device: Device) -> Columns:
-    if layout(p).pack or p.align < WIDEST:
+    if layout(p).pack:
         return _grid(space, p, {"lanes": (1,), "bulk": ()}, teams="all")
-    axes = {"stages": (2, 3, 4), "depth": (1, 2, 4, 8, 16), "bulk": (1,)}
+    axes = {"strided": _strided(p), "stages": (2, 3, 4), "depth": (1, 2, 4, 8, 16), "bulk": (1,)}
     return _resident(p, device, _grid(space, p, axes, teams="all"))
 
 
@@ -122,7 +128,9 @@ def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -
     way."""
     lanes, rows, cols, team, warps = (columns[name] for name in ("lanes", "rows", "columns", "team", "warps"))
     stages, depth, bulk, group = (columns[name] for name in ("stages", "depth", "bulk", "group"))
-    members = columns["members"]
+    members, strided = columns["members"], columns["strided"]
+    # Elements of an access.
+    vector = np.where(strided > 0, 1, lanes)
     size, scattered = p.dtype.itemsize, is_scattered(p)
     once = p.m * p.k + p.k * p.n
     parts = tiles(p, rows, cols)
@@ -140,9 +148,9 @@ def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -
     by_lanes = (
         summed * each
         + x["convert"] * converted
-        + x["load"] * asked / lanes
+        + x["load"] * asked / vector
         + x["copy"] * copies
-        + x["store"] * p.m * p.n * (x["apart"] if scattered else 1 / lanes)
+        + x["store"] * p.m * p.n * (x["apart"] if scattered else 1 / vector)
     )
     issue = np.where(members > 0, _of_members(p, lanes, members, x), by_lanes) / (4 * _WARP)
     # Threads that each have a pack ask for as many lines at once; those of a group lie in shared memory.
@@ -156,7 +164,7 @@ def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -
         blocks * np.select(
             [group > 0, members > 0],
             [stages * packs_bytes(p, group, columns["padded"]), (stages - 1) * members_bytes(p, members)],
-            (stages - 1 + bulk) * stage_bytes(p, lanes, warps, depth),
+            (stages - 1 + bulk) * stage_bytes(p, lanes, strided, warps, depth),
         ),
         running * _WARP * lanes * size * np.minimum(columns["unroll_k"], p.k) * (rows + cols),
     )  # fmt: skip

@@ -56,6 +56,9 @@
 #ifndef LANES
 #define LANES 2  // neighbouring matrices of a thread
 #endif
+#ifndef STRIDED
+#define STRIDED 0  // 1: the matrices of a thread are 32 apart, so that runs may begin at any element
+#endif
 #ifndef ROWS
 #define ROWS 3  // rows of C that a thread computes at a time
 #endif
@@ -108,14 +111,16 @@ constexpr int THREADS = SLOTS * TEAM;         // of a block
 #if !MEMBERS
 constexpr int MATRICES = SLOTS * LANES;       // of a block
 #endif
+constexpr int NEXT = STRIDED ? 32 : 1;        // from a matrix of a thread to its next one
 constexpr int TILES_N = (SIZE_N + COLUMNS - 1) / COLUMNS;
 constexpr int TILES = (SIZE_M + ROWS - 1) / ROWS * TILES_N;
 #if STAGED
 constexpr int AREA = SIZE_M * SIZE_N;
-constexpr int PAD = 1 - LANES * AREA % 2;     // after the staged C of a thread, so that threads begin in different banks
+constexpr int RUN = STRIDED ? AREA : LANES * AREA;  // staged elements of a thread that lie side by side
+constexpr int PAD = 1 - RUN % 2;              // after these, so that threads begin in different banks
 #endif
 
-static_assert(MEMBERS || ALIGN % (LANES * SIZE) == 0, "lanes-aligned: a vector begins at a multiple of its bytes");
+static_assert(MEMBERS || STRIDED || ALIGN % (LANES * SIZE) == 0, "lanes-aligned: a vector begins at a multiple of its bytes");
 static_assert(TEAM <= TILES, "team-tiles: every thread has a part of C");
 static_assert(THREADS <= 1024, "threads: a block has at most 1024 threads");
 static_assert(!STAGED || SCATTERED, "staged: only a scattered C leaves through shared memory");
@@ -138,8 +143,10 @@ __host__ __device__ constexpr int line(int bytes) { return (bytes + 127) / 128 *
 constexpr int AT_RING = line(8 * STAGES);  // after the barriers of bulk copies
 #endif
 #if STAGES && !GROUP && !MEMBERS
-// Elements of a stage: a row of matrices for each element that A and B have along DEPTH steps.
-constexpr int STAGE = ((SHARED_A ? 0 : SIZE_M) + (SHARED_B ? 0 : SIZE_N)) * DEPTH * MATRICES;
+// Elements of a stage: a row of matrices for each element that A and B have along DEPTH steps, of one that begins anywhere
+// with the rest of its first and last vectors.
+constexpr int ROW = MATRICES + STRIDED * (16 / SIZE);
+constexpr int STAGE = ((SHARED_A ? 0 : SIZE_M) + (SHARED_B ? 0 : SIZE_N)) * DEPTH * ROW;
 #endif
 #if STAGED && BULK
 #define results (shared_memory + AT_RING + STAGES * STAGE * SIZE)  // after the ring
@@ -164,10 +171,16 @@ INLINE void read_only(uint4 &x, const uint4 *from) {
 }
 
 template <int COUNT, bool SHARED> INLINE void load(Element (&x)[COUNT], const Stored *from, bool conj) {
-    if (SHARED) {
+    if constexpr (SHARED) {
         Pack<1> one;
         read_only(one.vector, (decltype(one.vector) const *)from);
         UNROLL for (int lane = 0; lane < COUNT; lane++) x[lane] = conjugated(conj, widened(one.element[0]));
+    } else if constexpr (STRIDED) {
+        UNROLL for (int lane = 0; lane < COUNT; lane++) {
+            Pack<1> one;
+            read_only(one.vector, (decltype(one.vector) const *)(from + lane * NEXT));
+            x[lane] = conjugated(conj, widened(one.element[0]));
+        }
     } else {
         Pack<COUNT> some;
         read_only(some.vector, (decltype(some.vector) const *)from);
@@ -175,10 +188,16 @@ template <int COUNT, bool SHARED> INLINE void load(Element (&x)[COUNT], const St
     }
 }
 
-// LANES neighbouring elements from shared memory; of what all matrices share one, from device memory.
+// LANES elements from shared memory; of what all matrices share one, from device memory.
 template <bool SHARED> INLINE void take(Element (&x)[LANES], const Stored *from, bool conj) {
-    if (SHARED) {
+    if constexpr (SHARED) {
         load<LANES, true>(x, from, conj);
+    } else if constexpr (STRIDED) {
+        UNROLL for (int lane = 0; lane < LANES; lane++) {
+            Pack<1> one;
+            one.vector = *(decltype(one.vector) const *)(from + lane * NEXT);
+            x[lane] = conjugated(conj, widened(one.element[0]));
+        }
     } else {
         Pack<LANES> some;
         some.vector = *(decltype(some.vector) const *)from;
@@ -204,6 +223,12 @@ INLINE void add_products(Element (&sum)[ROWS][COLUMNS][COUNT], const Element (&l
     UNROLL for (int i = 0; i < ROWS; i++)
         UNROLL for (int j = 0; j < COLUMNS; j++)
             UNROLL for (int lane = 0; lane < COUNT; lane++) multiply_add(sum[i][j][lane], left[i][lane], right[j][lane]);
+}
+
+// The first matrix of this thread in its block.
+INLINE int first_slot() {
+    const int slot = threadIdx.x % SLOTS;
+    return STRIDED ? slot / 32 * (32 * LANES) + slot % 32 : slot * LANES;
 }
 
 #include "interleaved/result.cuh"
@@ -235,7 +260,7 @@ extern "C" __global__ void BOUNDS interleaved(const __grid_constant__ Interleave
     multiply_rows(g, scalars);
 #else
     const int before = blockIdx.x * MATRICES;
-    multiply_all(g, scalars, before, threadIdx.x % SLOTS * LANES, threadIdx.x / SLOTS);
+    multiply_all(g, scalars, before, first_slot(), threadIdx.x / SLOTS);
 #if STAGED
     __syncthreads();
     write_back(g, before, min(MATRICES, g.batch - before));

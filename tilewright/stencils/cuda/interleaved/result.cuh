@@ -4,7 +4,7 @@
 
 #if STAGED
 // Where an element lies in shared memory, numbered matrix by matrix and row by row.
-INLINE int staged(int element) { return PAD ? element + element / (LANES * AREA) : element; }
+INLINE int staged(int element) { return PAD ? element + element / RUN : element; }
 
 // The results of a block to where they belong: as words of 16 bytes where C has no gaps, else element by element.
 INLINE void write_back(const Interleaved &g, int before, int count) {
@@ -32,8 +32,8 @@ INLINE void write_back(const Interleaved &g, int before, int count) {
 }
 #endif
 
-// The sums of COUNT neighbouring matrices from row i0 and column j0 on. Only the first count matrices are there if
-// PARTIAL. What lies outside C is written nowhere.
+// The sums of COUNT matrices, NEXT apart, from row i0 and column j0 on. Only the first count matrices from the
+// first one on are there if PARTIAL. What lies outside C is written nowhere.
 template <int COUNT, bool PARTIAL>
 INLINE void put(const Interleaved &g, const Scalars &scalars, const Element (&sum)[ROWS][COLUMNS][COUNT], int matrix,
                 int slot, int i0, int j0, int count) {
@@ -42,15 +42,15 @@ INLINE void put(const Interleaved &g, const Scalars &scalars, const Element (&su
         UNROLL for (int j = 0; j < COLUMNS; j++) {
             if (i0 + i >= SIZE_M || j0 + j >= SIZE_N) continue;
             Stored *to = c + (i0 + i) * g.row_c + (j0 + j) * g.column_c;
-            if (SCATTERED || PARTIAL) {
+            if constexpr (SCATTERED || PARTIAL || STRIDED) {
                 UNROLL for (int lane = 0; lane < COUNT; lane++) {
-                    if (PARTIAL && lane >= count) continue;
+                    if (PARTIAL && lane * NEXT >= count) continue;
 #if STAGED
-                    Stored *here = (Stored *)results + staged((slot + lane) * AREA + (i0 + i) * SIZE_N + j0 + j);
+                    Stored *here = (Stored *)results + staged((slot + lane * NEXT) * AREA + (i0 + i) * SIZE_N + j0 + j);
 #elif SCATTERED
-                    Stored *here = to - place(g, matrix, g.step_c, g.pack_c) + place(g, matrix + lane, g.step_c, g.pack_c);
+                    Stored *here = to - place(g, matrix, g.step_c, g.pack_c) + place(g, matrix + lane * NEXT, g.step_c, g.pack_c);
 #else
-                    Stored *here = to + lane;
+                    Stored *here = to + lane * NEXT;
 #endif
                     const Element result[1] = {scaled(scalars, sum[i][j][lane], BETA ? widened(*here) : zero())};
                     *here = packed<1>(result).element[0];

@@ -5,6 +5,7 @@ whatever the sizes: the compact format of K. Kim et al., "Designing vector-frien
 kernels" (SC 2017), with the threads of a warp for the lanes of a vector. Memory sets the pace:
 
     lanes    neighbouring matrices of a thread: the bytes of an access
+    strided  these are 32 apart, so that runs may begin at any element
     rows, columns   of the part of C that a thread sums in registers
     team     threads that have the same matrices and other parts of their C
     warps    of a block, side by side
