@@ -63,7 +63,7 @@ def test_each_parameter_keeps_its_sums_in_registers() -> None:
     """Values of every parameter that may be, each at the edge of what the rules allow."""
     p = problem("s:4x6x4@300000/all", stride_c=24)
     space, seen = STENCIL.space(p, A100), set()
-    for config in space.sample(400, 5):
+    for config in space.sample(400, 6):
         new = {(name, value) for name, value in config.items() if (name, value) not in seen}
         if len(new) > 2:
             seen |= new

@@ -225,11 +225,13 @@ INLINE void add_products(Element (&sum)[ROWS][COLUMNS][COUNT], const Element (&l
             UNROLL for (int lane = 0; lane < COUNT; lane++) multiply_add(sum[i][j][lane], left[i][lane], right[j][lane]);
 }
 
+#if !MEMBERS && !GROUP
 // The first matrix of this thread in its block.
 INLINE int first_slot() {
     const int slot = threadIdx.x % SLOTS;
     return STRIDED ? slot / 32 * (32 * LANES) + slot % 32 : slot * LANES;
 }
+#endif
 
 #include "interleaved/result.cuh"
 #if MEMBERS
