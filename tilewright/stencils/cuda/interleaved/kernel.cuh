@@ -111,7 +111,7 @@ constexpr int THREADS = SLOTS * TEAM;         // of a block
 #if !MEMBERS
 constexpr int MATRICES = SLOTS * LANES;       // of a block
 #endif
-constexpr int NEXT = STRIDED ? 32 : 1;        // from a matrix of a thread to its next one
+[[maybe_unused]] constexpr int NEXT = STRIDED ? 32 : 1;  // from a matrix of a thread to its next one
 constexpr int TILES_N = (SIZE_N + COLUMNS - 1) / COLUMNS;
 constexpr int TILES = (SIZE_M + ROWS - 1) / ROWS * TILES_N;
 #if STAGED
