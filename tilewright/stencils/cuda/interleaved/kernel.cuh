@@ -75,7 +75,7 @@
 #define UNROLL_K 4  // steps along k whose loads are written out together
 #endif
 #ifndef STAGED
-#define STAGED 0  // 1: a scattered C leaves through shared memory
+#define STAGED 0  // 1: a scattered C leaves through shared memory; 2: by one bulk copy from there (sm_90)
 #endif
 #ifndef AHEAD
 #define AHEAD 0  // 1: a block first asks the second-level cache for all that it will read
@@ -117,7 +117,7 @@ constexpr int TILES = (SIZE_M + ROWS - 1) / ROWS * TILES_N;
 #if STAGED
 constexpr int AREA = SIZE_M * SIZE_N;
 constexpr int RUN = STRIDED ? AREA : LANES * AREA;  // staged elements of a thread that lie side by side
-constexpr int PAD = 1 - RUN % 2;              // after these, so that threads begin in different banks
+constexpr int PAD = STAGED == 1 && RUN % 2 == 0;  // after these, so that threads begin in different banks
 #endif
 
 static_assert(MEMBERS || STRIDED || ALIGN % (LANES * SIZE) == 0, "lanes-aligned: a vector begins at a multiple of its bytes");
@@ -264,7 +264,7 @@ extern "C" __global__ void BOUNDS interleaved(const __grid_constant__ Interleave
     const int before = blockIdx.x * MATRICES;
     multiply_all(g, scalars, before, first_slot(), threadIdx.x / SLOTS);
 #if STAGED
-    __syncthreads();
+    results_written();
     write_back(g, before, min(MATRICES, g.batch - before));
 #endif
 #endif

@@ -3,16 +3,37 @@
 #pragma once
 
 #if STAGED
+#if STAGED == 2
+#include "lib/bulk.cuh"
+#endif
+
+// The results of all threads of a block are in shared memory, for bulk copies, too.
+INLINE void results_written() {
+#if STAGED == 2
+    async_fence();
+#endif
+    __syncthreads();
+}
+
 // Where an element lies in shared memory, numbered matrix by matrix and row by row.
 INLINE int staged(int element) { return PAD ? element + element / RUN : element; }
 
-// The results of a block to where they belong: as words of 16 bytes where C has no gaps, else element by element.
+// The results of a block to where they belong: as one run, or words of 16 bytes, where C has no gaps, else
+// element by element.
 INLINE void write_back(const Interleaved &g, int before, int count) {
     constexpr int WORD = 16 / SIZE;
     const Stored *from = (const Stored *)results;
     int done = 0;
     Stored *run = (Stored *)g.c + (long long)before * AREA;
     const bool dense = g.step_c == AREA && g.column_c == 1 && (g.row_c == SIZE_N || SIZE_M == 1);
+#if STAGED == 2
+    if (dense && (unsigned long long)run % 16 == 0 && count == MATRICES) {
+        if (threadIdx.x == 0) bulk_store<false>(run, from, MATRICES * AREA * SIZE, 0);
+        // A block that stays goes on meanwhile, and waits before it writes the next results.
+        if (!BULK && threadIdx.x == 0) bulk_read<0>();
+        return;
+    }
+#endif
     if (!PACKED && dense && (unsigned long long)run % 16 == 0) {
         for (int word = threadIdx.x; word < count * AREA / WORD; word += THREADS) {
             Pack<WORD> some;

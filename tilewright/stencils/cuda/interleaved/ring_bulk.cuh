@@ -127,6 +127,9 @@ INLINE void multiply_rows(const Interleaved &g, const Scalars &scalars) {
                 }
                 add_products(sum, left, right);
             }
+#if STAGED == 2
+            if (threadIdx.x == 0 && step == STEPS - 1) bulk_read<0>();  // the last results are on their way
+#endif
             __syncthreads();  // everybody is done with this stage
             if (mover) fill_next(now);
             if (++now == STAGES) {
@@ -139,9 +142,12 @@ INLINE void multiply_rows(const Interleaved &g, const Scalars &scalars) {
         else if (count > 0)
             put<LANES, true>(g, scalars, sum, matrix, slot, i0, j0, count);
 #if STAGED
-        __syncthreads();
+        results_written();
         // The barriers of the next steps keep its results from overtaking these.
         write_back(g, before, min(MATRICES, g.batch - before));
 #endif
     }
+#if STAGED == 2
+    if (threadIdx.x == 0) bulk_read<0>();
+#endif
 }

@@ -53,7 +53,7 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("team", TEAMS),
         Param("warps", (1, 2, 4, 8)),
         Param("unroll_k", (1, 2, 4, 8)),
-        Param("staged", (0, 1)),
+        Param("staged", (0, 1, 2)),
         Param("ahead", (0, 1)),
         Param("stages", (0, 2, 3, 4, 6)),
         Param("depth", (1, 2, 4, 8, 16)),
@@ -131,6 +131,12 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "hard",
         "only a scattered C leaves through shared memory",
         lambda staged: (staged == 0) | scattered,
+    )
+    yield Rule(
+        "staged-bulk",
+        "tabled",
+        "one bulk copy takes a C whose matrices are of one pack, where the device has such copies (9.0 and above)",
+        lambda staged: (staged < 2) | ((pack == 0) & ("bulk_copy" in device.supports)),
     )
     yield Rule(
         "ring-aligned",

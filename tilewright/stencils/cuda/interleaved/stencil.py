@@ -10,7 +10,7 @@ kernels" (SC 2017), with the threads of a warp for the lanes of a vector. Memory
     team     threads that have the same matrices and other parts of their C
     warps    of a block, side by side
     unroll_k steps along k whose loads are written out together
-    staged   a C whose matrices lie apart leaves through shared memory
+    staged   a C whose matrices lie apart leaves through shared memory (1), by one bulk copy (2)
     ahead    a block first asks the second-level cache for all that it will read
     stages, depth   of a ring in shared memory that A and B come through, and steps along k of a stage
     bulk     the rows of the ring come by bulk copies, to blocks that stay
