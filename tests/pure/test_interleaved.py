@@ -205,7 +205,7 @@ def test_a_block_finds_what_it_needs() -> None:
     config = STENCIL.default(p, H200)
     assert held(p, config, H200) >= 1
     asked = STENCIL.launch(p, config)
-    assert config["staged"] == 1
+    assert config["staged"] >= 1
     assert asked.shared == shared_bytes(p, *(config[name] for name in BLOCK))
     assert asked.block == (32 * config["warps"] * config["team"], 1, 1)
     assert asked.grid[0] * 32 * config["warps"] * config["lanes"] >= p.batch

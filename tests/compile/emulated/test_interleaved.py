@@ -77,6 +77,24 @@ ROWS = {"bulk": 1, "blocks": H200["sms"]}
             {"align": 4, "stride_c": 20},
             {"lanes": 2, "rows": 2, "columns": 3, "team": 4, "staged": 1},
         ),
+        # A C whose matrices lie apart, with and without gaps, by one bulk copy of the first blocks.
+        (
+            "s:4x5x3@199/all",
+            {"align": 4, "stride_c": 20},
+            {"lanes": 2, "rows": 2, "columns": 3, "team": 4, "staged": 2},
+        ),
+        (
+            "d:3x3x5@196/all",
+            {"align": 16, "stride_c": 10},
+            {"strided": 0, "lanes": 1, "rows": 3, "columns": 3, "staged": 2, "stages": 2, "depth": 2},
+        ),
+        # Blocks that multiply several groups, of which the next is written after the last has been read.
+        (
+            "s:2x1x2@17000/all",
+            {"align": 4, "stride_c": 2},
+            ROWS | {"lanes": 2, "rows": 2, "columns": 1, "stages": 2, "staged": 2},
+        ),
+        ("s:2x1x2@17001/all", {"align": 4}, ROWS | {"lanes": 2, "rows": 2, "columns": 1, "stages": 2}),
         # Two blocks by bulk copies, the last of which is not full, of rows that begin anywhere; the batch
         # ends so near after the first that what lies beyond this one's whole vectors is copied by elements.
         (

@@ -135,7 +135,7 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
     yield Rule(
         "staged-bulk",
         "tabled",
-        "one bulk copy takes a C whose matrices are of one pack, where the device has such copies (9.0 and above)",
+        "one bulk copy takes a C of one pack, where the device has such copies (9.0 and above)",
         lambda staged: (staged < 2) | ((pack == 0) & ("bulk_copy" in device.supports)),
     )
     yield Rule(
