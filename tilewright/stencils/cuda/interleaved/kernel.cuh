@@ -75,7 +75,7 @@
 #define UNROLL_K 4  // steps along k whose loads are written out together
 #endif
 #ifndef STAGED
-#define STAGED 0  // 1: a scattered C leaves through shared memory; 2: by one bulk copy from there (sm_90)
+#define STAGED 0  // 1: a scattered C leaves through shared memory; 2: by bulk copies from there (sm_90), another C, too
 #endif
 #ifndef AHEAD
 #define AHEAD 0  // 1: a block first asks the second-level cache for all that it will read
@@ -116,6 +116,8 @@ constexpr int TILES_N = (SIZE_N + COLUMNS - 1) / COLUMNS;
 constexpr int TILES = (SIZE_M + ROWS - 1) / ROWS * TILES_N;
 #if STAGED
 constexpr int AREA = SIZE_M * SIZE_N;
+#endif
+#if STAGED && SCATTERED
 constexpr int RUN = STRIDED ? AREA : LANES * AREA;  // staged elements of a thread that lie side by side
 constexpr int PAD = STAGED == 1 && RUN % 2 == 0;  // after these, so that threads begin in different banks
 #endif
@@ -123,7 +125,8 @@ constexpr int PAD = STAGED == 1 && RUN % 2 == 0;  // after these, so that thread
 static_assert(MEMBERS || STRIDED || ALIGN % (LANES * SIZE) == 0, "lanes-aligned: a vector begins at a multiple of its bytes");
 static_assert(TEAM <= TILES, "team-tiles: every thread has a part of C");
 static_assert(THREADS <= 1024, "threads: a block has at most 1024 threads");
-static_assert(!STAGED || SCATTERED, "staged: only a scattered C leaves through shared memory");
+static_assert(!STAGED || SCATTERED || (STAGED == 2 && BULK && STRIDED && !BETA),
+              "staged: a scattered C leaves through shared memory, another one by bulk copies of rows");
 
 // Strides count elements. Matrix b begins b / pack * pack_x + b % pack * (its own step) after the first.
 struct Interleaved {
@@ -192,16 +195,13 @@ template <int COUNT, bool SHARED> INLINE void load(Element (&x)[COUNT], const St
 template <bool SHARED> INLINE void take(Element (&x)[LANES], const Stored *from, bool conj) {
     if constexpr (SHARED) {
         load<LANES, true>(x, from, conj);
-    } else if constexpr (STRIDED) {
-        UNROLL for (int lane = 0; lane < LANES; lane++) {
-            Pack<1> one;
-            one.vector = *(decltype(one.vector) const *)(from + lane * NEXT);
-            x[lane] = conjugated(conj, widened(one.element[0]));
-        }
     } else {
-        Pack<LANES> some;
-        some.vector = *(decltype(some.vector) const *)from;
-        UNROLL for (int lane = 0; lane < LANES; lane++) x[lane] = conjugated(conj, widened(some.element[lane]));
+        constexpr int WIDTH = STRIDED ? 1 : LANES;  // of an access
+        UNROLL for (int lane = 0; lane < LANES; lane += WIDTH) {
+            Pack<WIDTH> some;
+            some.vector = *(decltype(some.vector) const *)(from + lane * NEXT);
+            UNROLL for (int i = 0; i < WIDTH; i++) x[lane + i] = conjugated(conj, widened(some.element[i]));
+        }
     }
 }
 
@@ -231,6 +231,16 @@ INLINE int first_slot() {
     const int slot = threadIdx.x % SLOTS;
     return STRIDED ? slot / 32 * (32 * LANES) + slot % 32 : slot * LANES;
 }
+#endif
+
+#if STRIDED && BULK
+// Rows that begin anywhere come and go with the whole vectors of 16 bytes that they begin and end in: so many elements of
+// the first lie before the row. Blocks begin at multiples of 16 bytes after the first matrix, so that depends on the element.
+INLINE int beside(const void *base, long long row, long long column, int i, int j) {
+    return ((unsigned int)(unsigned long long)base / SIZE + i * (unsigned int)row + j * (unsigned int)column) % (16 / SIZE);
+}
+#elif BULK
+INLINE int beside(const void *, long long, long long, int, int) { return 0; }
 #endif
 
 #include "interleaved/result.cuh"

@@ -86,6 +86,8 @@ def shared_bytes(
     """Shared memory of a block: the ring, and a scattered C on its way out; or a ring of whole packs, and two
     groups of C; or a ring of groups for tensor cores, and one group of C."""
     area = p.m * p.n
+    # An interleaved C leaves row by row, with the vectors that rows begin and end in.
+    rows_out = int(p.stride_c == 1)
     out = np.where(staged == 2, lanes * area, np.where(strided > 0, lanes * (area | 1), lanes * area | 1))
     of_members = stages * members_bytes(p, members) + members_out_bytes(p, members)
     of_packs = (
@@ -94,7 +96,7 @@ def shared_bytes(
     of_rows = (
         _line(8 * stages) * bulk
         + stages * stage_bytes(p, lanes, strided, warps, depth)
-        + (staged > 0) * 32 * warps * out * p.dtype.itemsize
+        + (staged > 0) * (32 * warps * out * p.dtype.itemsize + WIDEST * area * rows_out)
     )
     return np.where(members > 0, of_members, np.where(group > 0, of_packs, of_rows))
 

@@ -15,6 +15,7 @@ INLINE void results_written() {
     __syncthreads();
 }
 
+#if SCATTERED
 // Where an element lies in shared memory, numbered matrix by matrix and row by row.
 INLINE int staged(int element) { return PAD ? element + element / RUN : element; }
 
@@ -51,6 +52,44 @@ INLINE void write_back(const Interleaved &g, int before, int count) {
             from[staged(which * AREA + i * SIZE_N + j)];
     }
 }
+#else
+// Where the row of an element lies in shared memory, and in it the first matrix of a block.
+INLINE int staged_row(const Interleaved &g, int i, int j) {
+    return (i * SIZE_N + j) * ROW + beside(g.c, g.row_c, g.column_c, i, j);
+}
+
+// The rows of results of a block to where they belong: whole vectors by bulk copies, of which the first warp asks for one a
+// row, and elements of the vectors that rows begin and end in one by one.
+INLINE void write_back(const Interleaved &g, int before, int count) {
+    constexpr int EACH = 16 / SIZE;
+    const Stored *const from = (const Stored *)results;
+    Stored *const c = (Stored *)g.c + before;
+    if (count < MATRICES) {
+        for (int at = threadIdx.x; at < AREA * count; at += THREADS) {
+            const int i = at / count / SIZE_N, j = at / count % SIZE_N, matrix = at % count;
+            c[i * g.row_c + j * g.column_c + matrix] = from[staged_row(g, i, j) + matrix];
+        }
+        return;
+    }
+    if (threadIdx.x < 32) {
+        for (int row = threadIdx.x; row < AREA; row += 32) {
+            const int i = row / SIZE_N, j = row % SIZE_N, at = staged_row(g, i, j), first = at % EACH;
+            const int skipped = first ? EACH - first : 0;
+            bulk_store<false>(c + i * g.row_c + j * g.column_c + skipped, from + at + skipped,
+                              (MATRICES - (first ? EACH : 0)) * SIZE, 0);
+        }
+    }
+    if (EACH > 1) {
+        for (int v = threadIdx.x; v < AREA * EACH; v += THREADS) {
+            const int i = v / EACH / SIZE_N, j = v / EACH % SIZE_N, at = staged_row(g, i, j), first = at % EACH, one = v % EACH;
+            if (!first) continue;
+            // Those before the first whole vector, then those after the last.
+            const int matrix = one < EACH - first ? one : MATRICES - EACH + one;
+            c[i * g.row_c + j * g.column_c + matrix] = from[at + matrix];
+        }
+    }
+}
+#endif
 #endif
 
 // The sums of COUNT matrices, NEXT apart, from row i0 and column j0 on. Only the first count matrices from the
@@ -66,7 +105,9 @@ INLINE void put(const Interleaved &g, const Scalars &scalars, const Element (&su
             if constexpr (SCATTERED || PARTIAL || STRIDED) {
                 UNROLL for (int lane = 0; lane < COUNT; lane++) {
                     if (PARTIAL && lane * NEXT >= count) continue;
-#if STAGED
+#if STAGED && !SCATTERED
+                    Stored *here = (Stored *)results + staged_row(g, i0 + i, j0 + j) + slot + lane * NEXT;
+#elif STAGED
                     Stored *here = (Stored *)results + staged((slot + lane * NEXT) * AREA + (i0 + i) * SIZE_N + j0 + j);
 #elif SCATTERED
                     Stored *here = to - place(g, matrix, g.step_c, g.pack_c) + place(g, matrix + lane * NEXT, g.step_c, g.pack_c);

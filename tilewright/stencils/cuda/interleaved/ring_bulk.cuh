@@ -21,12 +21,6 @@ INLINE const Stored *row_of(const Interleaved &g, int row, int step, int before)
 }
 
 #if STRIDED
-// Rows that begin anywhere come with the whole vectors of 16 bytes that they begin and end in: as many bytes of each row.
-// What blocks begin with is a multiple of 16 bytes after the first matrix, so these bytes before it depend on the element.
-INLINE int beside(const void *base, long long row, long long column, int i, int j) {
-    return ((unsigned int)(unsigned long long)base / SIZE + i * (unsigned int)row + j * (unsigned int)column) % (16 / SIZE);
-}
-
 // By the first warp: asks for step `step` along k of `count` matrices.
 INLINE void fill(const Interleaved &g, Stored *stage, int step, int before, int count, unsigned int barrier) {
     constexpr int EACH = (SHARED_A ? 0 : SIZE_M) + (SHARED_B ? 0 : SIZE_N), WHOLE = ROW * SIZE;
@@ -63,8 +57,6 @@ INLINE void fill(const Interleaved &g, Stored *stage, int step, int before, int 
     }
 }
 #else
-INLINE int beside(const void *, long long, long long, int, int) { return 0; }
-
 // By the first warp: asks for step `step` along k of `count` matrices.
 INLINE void fill(const Interleaved &g, Stored *stage, int step, int before, int count, unsigned int barrier) {
     constexpr int EACH = (SHARED_A ? 0 : SIZE_M) + (SHARED_B ? 0 : SIZE_N);
@@ -128,7 +120,7 @@ INLINE void multiply_rows(const Interleaved &g, const Scalars &scalars) {
                 add_products(sum, left, right);
             }
 #if STAGED == 2
-            if (threadIdx.x == 0 && step == STEPS - 1) bulk_read<0>();  // the last results are on their way
+            if (mover && step == STEPS - 1) bulk_read<0>();  // the last results are on their way
 #endif
             __syncthreads();  // everybody is done with this stage
             if (mover) fill_next(now);
@@ -148,6 +140,6 @@ INLINE void multiply_rows(const Interleaved &g, const Scalars &scalars) {
 #endif
     }
 #if STAGED == 2
-    if (threadIdx.x == 0) bulk_read<0>();
+    if (mover) bulk_read<0>();
 #endif
 }

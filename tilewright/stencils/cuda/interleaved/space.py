@@ -129,13 +129,17 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
     yield Rule(
         "staged",
         "hard",
-        "only a scattered C leaves through shared memory",
-        lambda staged: (staged == 0) | scattered,
+        "a scattered C leaves through shared memory, another one by bulk copies of rows",
+        lambda strided, staged, bulk: (
+            (staged == 0)
+            | scattered
+            | ((staged == 2) & (bulk > 0) & (strided > 0) & (p.beta == "0") & (p.stride_c == 1))
+        ),
     )
     yield Rule(
         "staged-bulk",
         "tabled",
-        "one bulk copy takes a C of one pack, where the device has such copies (9.0 and above)",
+        "bulk copies take a C of one pack, where the device has such copies (9.0 and above)",
         lambda staged: (staged < 2) | ((pack == 0) & ("bulk_copy" in device.supports)),
     )
     yield Rule(
