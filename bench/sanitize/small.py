@@ -413,13 +413,16 @@ def interleaved(device: Device) -> Iterator[Job]:
             if not config["stages"] and stencil.space(p, device).member(ring) is None:
                 yield from _accepted(stencil, p, f"{name}_ring", device, ring)
             # Matrices of a thread that are 32 apart, also of rows that bulk copies bring with the vectors
-            # that they begin in, and a C that leaves by a bulk copy.
-            filled = {"stages": 2, "bulk": 1, "blocks": device["sms"]}
-            for form, asked in (("strided", {}), ("rows", filled)):
-                changes = {"rows": 1, "columns": 1, "staged": 2 * (p.stride_c != 1), "team": m * n}
-                apart = config.with_(**_APART | changes | asked)
-                if fits(stencil, p, apart, device):
-                    yield from _accepted(stencil, p, f"{name}_{form}", device, apart)
+            # that they begin in, and take.
+            plain = p.with_(m=m, beta="0", stride_a=1, stride_c=p.stride_c)
+            filled = {"staged": 2, "stages": 2, "bulk": 1, "blocks": device["sms"]}
+            for form, q, asked in (
+                ("strided", p, {"staged": 2 * (p.stride_c != 1)}),
+                ("rows", plain, filled),
+            ):
+                apart = config.with_(**_APART | {"rows": 1, "columns": 1, "team": m * n, **asked})
+                if fits(stencil, q, apart, device):
+                    yield from _accepted(stencil, q, f"{name}_{form}", device, apart)
             if dtype.real_bits == 16 and not dtype.is_complex:
                 # Tensor cores, rows that begin anywhere among them, with more groups than blocks.
                 # With the size named again: an A that is shared lies otherwise than one that is not.

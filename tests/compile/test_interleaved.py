@@ -99,7 +99,8 @@ def test_a_rule_speaks_when_it_is_broken(changes: dict[str, int], words: str) ->
 
 def test_a_ring_needs_aligned_runs() -> None:
     p = problem("h:3x3x3@100000/all", align=2)
-    broken = STENCIL.default(p, H200).with_(stages=2, unroll_k=1)
+    plain = {"lanes": 1, "strided": 0, "bulk": 0, "staged": 0, "blocks": 0, "members": 0}
+    broken = STENCIL.default(p, H200).with_(stages=2, unroll_k=1, **plain)
     assert "ring-aligned" in [rule.name for rule in STENCIL.space(p, H200).why(broken)]
     with pytest.raises(CompileError, match="ring-aligned"):
         nvrtc.compile(STENCIL.source(p, broken, H200), H200)

@@ -102,6 +102,23 @@ ROWS = {"bulk": 1, "blocks": H200["sms"]}
             {"align": 4},
             ROWS | {"lanes": 2, "rows": 2, "columns": 3, "team": 4, "stages": 2, "depth": 2},
         ),
+        # Results that leave by bulk copies of rows, and what is beside whole vectors by elements.
+        (
+            "s:4x5x5@203/all",
+            {"align": 4},
+            ROWS | {"lanes": 2, "rows": 2, "columns": 3, "team": 4, "stages": 2, "depth": 2, "staged": 2},
+        ),
+        (
+            "h:3x3x3@331/all",
+            {"align": 2},
+            ROWS | {"lanes": 4, "rows": 3, "columns": 3, "stages": 3, "staged": 2},
+        ),
+        ("z:3x2x3@131/all", {}, ROWS | {"lanes": 2, "rows": 3, "columns": 2, "stages": 3, "staged": 2}),
+        (
+            "s:2x1x2@17001/all",
+            {"align": 4},
+            ROWS | {"lanes": 2, "rows": 2, "columns": 1, "stages": 2, "staged": 2},
+        ),
         ("h:3x3x3@131/all", {"align": 2}, ROWS | {"lanes": 4, "rows": 3, "columns": 3, "stages": 3}),
         (
             "c:jn:3x2x5@197/all",

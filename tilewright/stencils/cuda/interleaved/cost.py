@@ -80,13 +80,19 @@ def _resident(p: Problem, device: Device, columns: Columns) -> Columns:
 
 def _direct(space: Space, p: Problem, device: Device) -> Columns:
     """Blocks of 8 warps side by side were slower on an H200, for which the model has no reason."""
-    axes = {"strided": _strided(p), "unroll_k": (1, 2, 4, 8), "warps": (1, 2, 4)}
+    axes = {"strided": _strided(p), "unroll_k": (1, 2, 4, 8), "warps": (1, 2, 4), **_leaving(p, device)}
     return _grid(space, p, axes, teams="half")
 
 
 def _strided(p: Problem) -> tuple[int, ...]:
     """Where vectors fit only some have matrices that are 32 apart."""
     return (0,) if layout(p).pack or p.align >= WIDEST else (0, 1)
+
+
+def _leaving(p: Problem, device: Device) -> dict[str, Any]:
+    """How a C whose matrices lie apart leaves shared memory."""
+    bulk = not layout(p).pack and "bulk_copy" in device.supports
+    return {"staged": (1, 2) if bulk else (1,)} if is_scattered(p) else {}
 
 
 def _ring(space: Space, p: Problem, device: Device) -> Columns:
@@ -98,8 +104,10 @@ def _ring(space: Space, p: Problem, device: Device) -> Columns:
 def _bulk(space: Space, p: Problem, device: Device) -> Columns:
     if layout(p).pack:
         return _grid(space, p, {"lanes": (1,), "bulk": ()}, teams="all")
-    axes = {"strided": _strided(p), "stages": (2, 3, 4), "depth": (1, 2, 4, 8, 16), "bulk": (1,)}
-    return _resident(p, device, _grid(space, p, axes, teams="all"))
+    axes = {"strided": (0, 1), "stages": (2, 3, 4), "depth": (1, 2, 4, 8, 16), "bulk": (1,)}
+    if not is_scattered(p):
+        axes |= {"staged": (0, 2) if p.beta == "0" else (0,)}
+    return _resident(p, device, _grid(space, p, axes | _leaving(p, device), teams="all"))
 
 
 def _packs(space: Space, p: Problem, device: Device) -> Columns:
@@ -175,7 +183,7 @@ def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -
         # Rows of a block begin and end within sectors, which neighbouring blocks ask for as well. (Rows of
         # multiples of 8 bytes were no faster in wider blocks.)
         row = np.where(members > 0, members, _WARP * warps * lanes)
-        moved = moved * (1 + x["edge"] / (row * size))
+        moved = moved * (1 + np.where(strided > 0, x["edge_strided"], x["edge"]) / (row * size))
     memory = moved / x["bytes"] / starved
     power = x["power"]
     busy = (x["issue"] * issue) ** power + far**power + memory**power
@@ -190,6 +198,9 @@ def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -
     # What each way was measured to take for what it should.
     of_members = x["members"] * (1 + (0 if layout(p).pack else x["short"]) / (np.maximum(members, 1) * size))
     way = np.select([bulk > 0, ringed, members > 0], [x["bulk"], x["ring"], of_members], 1.0)
+    staged = columns["staged"]
+    way = way * np.where(strided > 0, np.where(bulk > 0, x["rows"], x["strided"]), 1.0)
+    way = way * np.where(staged == 2, x["run_out"] if scattered else x["rows_out"], 1.0)
     if pack:
         way = way * np.where(
             members > 0,
@@ -212,7 +223,7 @@ def _of_members(p: Problem, lanes: Any, members: Any, x: Mapping[str, Any]) -> A
     beside = 0 if straight else WIDEST / (np.maximum(members, 1) * size)
     each = x["copy_member"] * (1 if straight and not layout(p).pack else x["copy_apart"])
     vectors = (once + area) * (size / WIDEST) * (1 + beside)
-    return _WARP * high * (of_strip + put) / lanes + each * vectors
+    return _WARP * high * (x["fragment"] * of_strip + put) / lanes + each * vectors
 
 
 def cost(p: Problem, device: Device, columns: Columns) -> Any:
