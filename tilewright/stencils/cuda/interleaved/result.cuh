@@ -58,8 +58,8 @@ INLINE int staged_row(const Interleaved &g, int i, int j) {
     return (i * SIZE_N + j) * ROW + beside(g.c, g.row_c, g.column_c, i, j);
 }
 
-// The rows of results of a block to where they belong: whole vectors by bulk copies, of which the first warp asks for one a
-// row, and elements of the vectors that rows begin and end in one by one.
+// The rows of results of a block to where they belong: whole vectors by one bulk copy a row, and
+// elements of the vectors that rows begin and end in one by one.
 INLINE void write_back(const Interleaved &g, int before, int count) {
     constexpr int EACH = 16 / SIZE;
     const Stored *const from = (const Stored *)results;
@@ -71,13 +71,11 @@ INLINE void write_back(const Interleaved &g, int before, int count) {
         }
         return;
     }
-    if (threadIdx.x < 32) {
-        for (int row = threadIdx.x; row < AREA; row += 32) {
-            const int i = row / SIZE_N, j = row % SIZE_N, at = staged_row(g, i, j), first = at % EACH;
-            const int skipped = first ? EACH - first : 0;
-            bulk_store<false>(c + i * g.row_c + j * g.column_c + skipped, from + at + skipped,
-                              (MATRICES - (first ? EACH : 0)) * SIZE, 0);
-        }
+    for (int row = threadIdx.x % 32 * (THREADS / 32) + threadIdx.x / 32; row < AREA; row += THREADS) {
+        const int i = row / SIZE_N, j = row % SIZE_N, at = staged_row(g, i, j), first = at % EACH;
+        const int skipped = first ? EACH - first : 0;
+        bulk_store<false>(c + i * g.row_c + j * g.column_c + skipped, from + at + skipped,
+                          (MATRICES - (first ? EACH : 0)) * SIZE, 0);
     }
     if (EACH > 1) {
         for (int v = threadIdx.x; v < AREA * EACH; v += THREADS) {

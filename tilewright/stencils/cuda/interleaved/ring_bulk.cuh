@@ -20,20 +20,24 @@ INLINE const Stored *row_of(const Interleaved &g, int row, int step, int before)
                           : (const Stored *)g.b + k * g.row_b + mine % SIZE_N * g.column_b);
 }
 
+// Bulk copies take their operands from registers that a warp has together, so lanes ask for theirs one after another: rows
+// are dealt to all warps.
+INLINE int first_row() { return threadIdx.x % 32 * (THREADS / 32) + threadIdx.x / 32; }
+
 #if STRIDED
-// By the first warp: asks for step `step` along k of `count` matrices.
+// By all threads: asks for step `step` along k of `count` matrices.
 INLINE void fill(const Interleaved &g, Stored *stage, int step, int before, int count, unsigned int barrier) {
     constexpr int EACH = (SHARED_A ? 0 : SIZE_M) + (SHARED_B ? 0 : SIZE_N), WHOLE = ROW * SIZE;
-    const int lane = threadIdx.x;
     if (before + ROW <= g.batch) {
-        if (lane == 0) barrier_expect(barrier, min(DEPTH, SIZE_K - step * DEPTH) * EACH * WHOLE);
+        if (threadIdx.x == 0) barrier_expect(barrier, min(DEPTH, SIZE_K - step * DEPTH) * EACH * WHOLE);
         __syncwarp();
-        for (int row = lane; row < STEP_A + STEP_B; row += 32) {
+        for (int row = first_row(); row < STEP_A + STEP_B; row += THREADS) {
             const unsigned char *const from = (const unsigned char *)row_of(g, row, step, before);
             if (from) bulk_load<false>(stage + row * ROW, from - (unsigned long long)from % 16, WHOLE, barrier, 0);
         }
-    } else {
+    } else if (threadIdx.x < 32) {
         // Nothing is read beyond the last vector that is full: the elements after it are copied one by one.
+        const int lane = threadIdx.x;
         int bytes = 0;
         for (int row = lane; row < STEP_A + STEP_B; row += 32) {
             const Stored *const from = row_of(g, row, step, before);
@@ -57,12 +61,12 @@ INLINE void fill(const Interleaved &g, Stored *stage, int step, int before, int 
     }
 }
 #else
-// By the first warp: asks for step `step` along k of `count` matrices.
+// By all threads: asks for step `step` along k of `count` matrices.
 INLINE void fill(const Interleaved &g, Stored *stage, int step, int before, int count, unsigned int barrier) {
     constexpr int EACH = (SHARED_A ? 0 : SIZE_M) + (SHARED_B ? 0 : SIZE_N);
     if (threadIdx.x == 0) barrier_expect(barrier, min(DEPTH, SIZE_K - step * DEPTH) * EACH * count * SIZE);
     __syncwarp();
-    for (int row = threadIdx.x; row < STEP_A + STEP_B; row += 32) {
+    for (int row = first_row(); row < STEP_A + STEP_B; row += THREADS) {
         const Stored *const from = row_of(g, row, step, before);
         if (from) bulk_load<false>(stage + row * ROW, from, count * SIZE, barrier, 0);
     }
@@ -75,7 +79,6 @@ INLINE void multiply_rows(const Interleaved &g, const Scalars &scalars) {
     const int i0 = team / TILES_N * ROWS, j0 = team % TILES_N * COLUMNS;
     const unsigned int barriers = shared_address(shared_memory);
     Stored *const ring = (Stored *)(shared_memory + AT_RING);
-    const bool mover = threadIdx.x < 32;
     // The step that is asked for next, and where it goes.
     long long asked = blockIdx.x;
     int asked_step = 0;
@@ -93,7 +96,7 @@ INLINE void multiply_rows(const Interleaved &g, const Scalars &scalars) {
         barriers_started();
     }
     __syncthreads();
-    if (mover) UNROLL for (int i = 0; i < STAGES; i++) fill_next(i);
+    UNROLL for (int i = 0; i < STAGES; i++) fill_next(i);
     int now = 0;
     unsigned int parity = 0;
     _Pragma("unroll 1") for (long long group = blockIdx.x; group < groups; group += blocks) {
@@ -120,10 +123,10 @@ INLINE void multiply_rows(const Interleaved &g, const Scalars &scalars) {
                 add_products(sum, left, right);
             }
 #if STAGED == 2
-            if (mover && step == STEPS - 1) bulk_read<0>();  // the last results are on their way
+            if (step == STEPS - 1) bulk_read<0>();  // the last results are on their way
 #endif
             __syncthreads();  // everybody is done with this stage
-            if (mover) fill_next(now);
+            fill_next(now);
             if (++now == STAGES) {
                 now = 0;
                 parity ^= 1;
@@ -140,6 +143,6 @@ INLINE void multiply_rows(const Interleaved &g, const Scalars &scalars) {
 #endif
     }
 #if STAGED == 2
-    if (mover) bulk_read<0>();
+    bulk_read<0>();
 #endif
 }
