@@ -21,8 +21,9 @@ pytestmark = [
 STENCIL = InterleavedStencil()
 A100, H200 = named("a100"), named("h200")
 
-PLAIN = {"lanes": 1, "strided": 0, "rows": 3, "columns": 3, "team": 1, "unroll_k": 1, "staged": 0, "stages": 0}
-PLAIN |= {"depth": 1, "bulk": 0, "members": 0, "blocks": 0}
+PLAIN = {"lanes": 1, "strided": 0, "rows": 3, "columns": 3, "team": 1, "unroll_k": 1}
+PLAIN |= {"staged": 0, "stages": 0, "depth": 1, "bulk": 0, "members": 0, "blocks": 0}
+"""Single matrices in registers."""
 
 
 def problem(text: str, **fields: object) -> Problem:
