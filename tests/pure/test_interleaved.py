@@ -265,7 +265,13 @@ def test_packs_without_gaps_come_whole() -> None:
 def test_what_does_not_come_by_bulk_copies(text: str, fields: dict[str, object], name: str) -> None:
     p = problem(text, **fields)
     p = p.with_(stride_a=fields.get("stride_a", 1))
-    bulk = {"bulk": int(name == "bulk-rows"), "group": int(name != "bulk-rows"), "blocks": 132, "stages": 2}
+    bulk = {
+        "strided": 0,
+        "bulk": int(name == "bulk-rows"),
+        "group": int(name != "bulk-rows"),
+        "blocks": 132,
+        "stages": 2,
+    }
     broken = STENCIL.default(p, H200).with_(**bulk)
     assert name in [rule.name for rule in STENCIL.space(p, H200).why(broken)]
 
