@@ -23,10 +23,12 @@ from tilewright.stencils.cuda.interleaved.needs import (
     members_bytes,
     orders,
     packs_bytes,
+    registers,
     stage_bytes,
     tiles,
+    words,
 )
-from tilewright.stencils.cuda.interleaved.space import PER_SM, is_scattered
+from tilewright.stencils.cuda.interleaved.space import MOST_REGISTERS, PER_SM, is_scattered
 
 Columns = dict[str, Any]
 _WARP, _LINE = 32, 128
@@ -195,6 +197,10 @@ def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -
     unroll = columns["unroll_k"]
     left = (stages == 0) & (unroll < p.k) & (p.k % unroll > 0)
     waiting = waiting * np.where(left, x["left"], 1.0)
+    # The compiler loads all steps that are written out together, and spills what has no register.
+    wanted = registers(p, lanes, rows, cols, 0) + words(p) * lanes * np.minimum(unroll, p.k) * (rows + cols)
+    crowded = (stages == 0) * np.maximum(wanted / MOST_REGISTERS - 1, 0)
+    waiting = waiting * (1 + x["crowded"] * crowded)
     # What each way was measured to take for what it should.
     of_members = x["members"] * (1 + (0 if layout(p).pack else x["short"]) / (np.maximum(members, 1) * size))
     way = np.select([bulk > 0, ringed, members > 0], [x["bulk"], x["ring"], of_members], 1.0)
