@@ -413,6 +413,17 @@ def interleaved(device: Device) -> Iterator[Job]:
             ring = config.with_(stages=2, depth=2, unroll_k=1)
             if not config["stages"] and stencil.space(p, device).member(ring) is None:
                 yield from _accepted(stencil, p, f"{name}_ring", device, ring)
+            # Matrices of a thread that are 32 apart, also of rows that bulk copies bring with the vectors
+            # that they begin in, and take.
+            plain = p.with_(m=m, beta="0", stride_a=1, stride_c=p.stride_c)
+            filled = {"staged": 2, "stages": 2, "bulk": 1, "blocks": device["sms"]}
+            for form, q, asked in (
+                ("strided", p, {"staged": 2 * (p.stride_c != 1)}),
+                ("rows", plain, filled),
+            ):
+                apart = config.with_(**_APART | {"rows": 1, "columns": 1, "team": m * n, **asked})
+                if fits(stencil, q, apart, device):
+                    yield from _accepted(stencil, q, f"{name}_{form}", device, apart)
             if dtype.real_bits == 16 and not dtype.is_complex:
                 # Tensor cores, rows that begin anywhere among them, with more groups than blocks.
                 # With the size named again: an A that is shared lies otherwise than one that is not.
@@ -422,9 +433,23 @@ def interleaved(device: Device) -> Iterator[Job]:
                     yield replace(each, launch=replace(each.launch, grid=(2, 1, 1)))
 
 
+_APART = {"lanes": 2, "strided": 1, "warps": 1, "unroll_k": 1, "ahead": 0, "stages": 0, "depth": 1, "bulk": 0}
+_APART |= {"group": 0, "padded": 0, "members": 0, "blocks": 0}
+"""Matrices of a thread 32 apart, in registers."""
+
+
 def _members(config: Config, device: Device, lanes: int) -> Config:
     """The same by tensor cores, in groups of 16."""
-    alone = {"rows": 1, "columns": 1, "team": 1, "unroll_k": 1, "staged": 0, "ahead": 0, "depth": 1}
+    alone = {
+        "strided": 0,
+        "rows": 1,
+        "columns": 1,
+        "team": 1,
+        "unroll_k": 1,
+        "staged": 0,
+        "ahead": 0,
+        "depth": 1,
+    }
     ring = {"bulk": 0, "group": 0, "padded": 0, "members": 16, "stages": 3, "blocks": device["sms"]}
     return config.with_(lanes=lanes, warps=2, **alone, **ring)
 

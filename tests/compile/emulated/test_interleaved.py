@@ -33,7 +33,7 @@ pytestmark = marks.COMPILED
             {"rows": 2, "columns": 3, "team": 3, "lanes": 1, "stages": 2, "unroll_k": 1},
         ),
         ("b:4x4x3@64/all", {"stride_b": 0, "stride_c": 16}, {"stages": 2, "depth": 2, "unroll_k": 1}),
-        ("hc:nj:2x5x3@41/all", {"align": 4, "stride_c": 10}, {"staged": 0}),
+        ("hc:nj:2x5x3@41/all", {"align": 4, "stride_c": 10}, {"lanes": 1, "staged": 0}),
     ],
 )
 def test_interleaved_multiplies(text: str, fields: dict[str, Any], config: dict[str, int]) -> None:
@@ -42,14 +42,117 @@ def test_interleaved_multiplies(text: str, fields: dict[str, Any], config: dict[
     # One with the extents named again is packed around what is shared.
     p = p.with_(m=p.m, stride_c=fields.get("stride_c", 1))
     stencil = STENCILS["interleaved"]
-    chosen = stencil.default(p, H200).with_(**{"warps": 1, "members": 0, **config})
+    chosen = stencil.default(p, H200).with_(**{"strided": 0, "warps": 1, "members": 0, **config})
     assert stencil.space(p, H200).only((*HARDWARE, "hard")).member(chosen) is None
     assert found_wrong("interleaved", [(p, chosen)]) == []
     if chosen["stages"]:
         assert list(wrongs("interleaved", p, chosen, H200, schedules=[SCHEDULES[2]])) == []
 
 
-MEMBERS = {"rows": 1, "columns": 1, "team": 1, "unroll_k": 1, "staged": 0, "ahead": 0, "depth": 1, "bulk": 0}
+STRIDED = {
+    "strided": 1,
+    "unroll_k": 1,
+    "ahead": 0,
+    "stages": 0,
+    "depth": 1,
+    "bulk": 0,
+    "group": 0,
+    "padded": 0,
+}
+STRIDED |= {"members": 0, "blocks": 0, "staged": 0, "team": 1, "warps": 1}
+ROWS = {"bulk": 1, "blocks": H200["sms"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "fields", "config"),
+    [
+        ("s:3x3x3@70/all", {"align": 4}, {"lanes": 2, "rows": 3, "columns": 3, "unroll_k": 2}),
+        (
+            "d:3x2x4@301/all",
+            {"align": 8, "alpha": "any", "beta": "any"},
+            {"lanes": 4, "rows": 3, "columns": 2, "warps": 2},
+        ),
+        (
+            "s:4x5x3@199/all",
+            {"align": 4, "stride_c": 20},
+            {"lanes": 2, "rows": 2, "columns": 3, "team": 4, "staged": 1},
+        ),
+        # A C whose matrices lie apart, with and without gaps, by one bulk copy of the first blocks.
+        (
+            "s:4x5x3@199/all",
+            {"align": 4, "stride_c": 20},
+            {"lanes": 2, "rows": 2, "columns": 3, "team": 4, "staged": 2},
+        ),
+        (
+            "d:3x3x5@196/all",
+            {"align": 16, "stride_c": 10},
+            {"strided": 0, "lanes": 1, "rows": 3, "columns": 3, "staged": 2, "stages": 2, "depth": 2},
+        ),
+        # Blocks that multiply several groups, of which the next is written after the last has been read.
+        (
+            "s:2x1x2@17000/all",
+            {"align": 4, "stride_c": 2},
+            ROWS | {"lanes": 2, "rows": 2, "columns": 1, "stages": 2, "staged": 2},
+        ),
+        ("s:2x1x2@17001/all", {"align": 4}, ROWS | {"lanes": 2, "rows": 2, "columns": 1, "stages": 2}),
+        # Two blocks by bulk copies, the last of which is not full, of rows that begin anywhere; the batch
+        # ends so near after the first that what lies beyond this one's whole vectors is copied by elements.
+        (
+            "s:4x5x5@203/all",
+            {"align": 4},
+            ROWS | {"lanes": 2, "rows": 2, "columns": 3, "team": 4, "stages": 2, "depth": 2},
+        ),
+        # Results that leave by bulk copies of rows, and what is beside whole vectors by elements.
+        (
+            "s:4x5x5@203/all",
+            {"align": 4},
+            ROWS | {"lanes": 2, "rows": 2, "columns": 3, "team": 4, "stages": 2, "depth": 2, "staged": 2},
+        ),
+        (
+            "h:3x3x3@331/all",
+            {"align": 2},
+            ROWS | {"lanes": 4, "rows": 3, "columns": 3, "stages": 3, "staged": 2},
+        ),
+        ("z:3x2x3@131/all", {}, ROWS | {"lanes": 2, "rows": 3, "columns": 2, "stages": 3, "staged": 2}),
+        (
+            "s:2x1x2@17001/all",
+            {"align": 4},
+            ROWS | {"lanes": 2, "rows": 2, "columns": 1, "stages": 2, "staged": 2},
+        ),
+        ("h:3x3x3@131/all", {"align": 2}, ROWS | {"lanes": 4, "rows": 3, "columns": 3, "stages": 3}),
+        (
+            "c:jn:3x2x5@197/all",
+            {"align": 8, "stride_c": 6},
+            ROWS | {"lanes": 2, "rows": 3, "columns": 2, "stages": 2, "depth": 4, "staged": 1},
+        ),
+        (
+            "s:4x4x5@64/all",
+            {"align": 4, "stride_a": 0},
+            ROWS | {"lanes": 2, "rows": 4, "columns": 4, "stages": 2, "depth": 2},
+        ),
+    ],
+)
+def test_matrices_of_a_thread_lie_apart(text: str, fields: dict[str, Any], config: dict[str, int]) -> None:
+    """Matrices 32 apart, in registers and through bulk copies that bring more than a row."""
+    p = Problem.parse(text, **fields)[0]
+    p = p.with_(m=p.m, stride_c=fields.get("stride_c", 1))
+    chosen = Config(STRIDED | config)
+    assert STENCILS["interleaved"].space(p, H200).only((*HARDWARE, "hard")).member(chosen) is None
+    for schedule in SCHEDULES[:3]:
+        assert list(wrongs("interleaved", p, chosen, H200, schedules=[schedule])) == []
+
+
+MEMBERS = {
+    "strided": 0,
+    "rows": 1,
+    "columns": 1,
+    "team": 1,
+    "unroll_k": 1,
+    "staged": 0,
+    "ahead": 0,
+    "depth": 1,
+    "bulk": 0,
+}
 MEMBERS |= {"group": 0, "padded": 0, "blocks": H200["sms"]}
 
 

@@ -23,15 +23,17 @@ from tilewright.stencils.cuda.interleaved.needs import (
     members_bytes,
     orders,
     packs_bytes,
+    registers,
     stage_bytes,
     tiles,
+    words,
 )
-from tilewright.stencils.cuda.interleaved.space import PER_SM, is_scattered
+from tilewright.stencils.cuda.interleaved.space import MOST_REGISTERS, PER_SM, is_scattered
 
 Columns = dict[str, Any]
 _WARP, _LINE = 32, 128
-_PLAIN = {"unroll_k": 1, "ahead": 0, "stages": 0, "depth": 1, "bulk": 0, "group": 0, "padded": 0,
-          "members": 0, "blocks": 0}  # fmt: skip
+_PLAIN = {"strided": 0, "unroll_k": 1, "ahead": 0, "stages": 0, "depth": 1, "bulk": 0, "group": 0,
+          "padded": 0, "members": 0, "blocks": 0}  # fmt: skip
 """Parameters that a way to bring A and B has no use for."""
 
 
@@ -80,7 +82,19 @@ def _resident(p: Problem, device: Device, columns: Columns) -> Columns:
 
 def _direct(space: Space, p: Problem, device: Device) -> Columns:
     """Blocks of 8 warps side by side were slower on an H200, for which the model has no reason."""
-    return _grid(space, p, {"unroll_k": (1, 2, 4, 8), "warps": (1, 2, 4)}, teams="half")
+    axes = {"strided": _strided(p), "unroll_k": (1, 2, 4, 8), "warps": (1, 2, 4), **_leaving(p, device)}
+    return _grid(space, p, axes, teams="half")
+
+
+def _strided(p: Problem) -> tuple[int, ...]:
+    """Where vectors fit only some have matrices that are 32 apart."""
+    return (0,) if layout(p).pack or p.align >= WIDEST else (0, 1)
+
+
+def _leaving(p: Problem, device: Device) -> dict[str, Any]:
+    """How a C whose matrices lie apart leaves shared memory."""
+    bulk = not layout(p).pack and "bulk_copy" in device.supports
+    return {"staged": (1, 2) if bulk else (1,)} if is_scattered(p) else {}
 
 
 def _ring(space: Space, p: Problem, device: Device) -> Columns:
@@ -90,10 +104,12 @@ def _ring(space: Space, p: Problem, device: Device) -> Columns:
 
 
 def _bulk(space: Space, p: Problem, device: Device) -> Columns:
-    if layout(p).pack or p.align < WIDEST:
+    if layout(p).pack:
         return _grid(space, p, {"lanes": (1,), "bulk": ()}, teams="all")
-    axes = {"stages": (2, 3, 4), "depth": (1, 2, 4, 8, 16), "bulk": (1,)}
-    return _resident(p, device, _grid(space, p, axes, teams="all"))
+    axes = {"strided": (0, 1), "stages": (2, 3, 4), "depth": (1, 2, 4, 8, 16), "bulk": (1,)}
+    if not is_scattered(p):
+        axes |= {"staged": (0, 2) if p.beta == "0" else (0,)}
+    return _resident(p, device, _grid(space, p, axes | _leaving(p, device), teams="all"))
 
 
 def _packs(space: Space, p: Problem, device: Device) -> Columns:
@@ -122,7 +138,9 @@ def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -
     way."""
     lanes, rows, cols, team, warps = (columns[name] for name in ("lanes", "rows", "columns", "team", "warps"))
     stages, depth, bulk, group = (columns[name] for name in ("stages", "depth", "bulk", "group"))
-    members = columns["members"]
+    members, strided = columns["members"], columns["strided"]
+    # Elements of an access.
+    vector = np.where(strided > 0, 1, lanes)
     size, scattered = p.dtype.itemsize, is_scattered(p)
     once = p.m * p.k + p.k * p.n
     parts = tiles(p, rows, cols)
@@ -140,9 +158,9 @@ def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -
     by_lanes = (
         summed * each
         + x["convert"] * converted
-        + x["load"] * asked / lanes
+        + x["load"] * asked / vector
         + x["copy"] * copies
-        + x["store"] * p.m * p.n * (x["apart"] if scattered else 1 / lanes)
+        + x["store"] * p.m * p.n * (x["apart"] if scattered else 1 / vector)
     )
     issue = np.where(members > 0, _of_members(p, lanes, members, x), by_lanes) / (4 * _WARP)
     # Threads that each have a pack ask for as many lines at once; those of a group lie in shared memory.
@@ -156,7 +174,7 @@ def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -
         blocks * np.select(
             [group > 0, members > 0],
             [stages * packs_bytes(p, group, columns["padded"]), (stages - 1) * members_bytes(p, members)],
-            (stages - 1 + bulk) * stage_bytes(p, lanes, warps, depth),
+            (stages - 1 + bulk) * stage_bytes(p, lanes, strided, warps, depth),
         ),
         running * _WARP * lanes * size * np.minimum(columns["unroll_k"], p.k) * (rows + cols),
     )  # fmt: skip
@@ -167,7 +185,7 @@ def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -
         # Rows of a block begin and end within sectors, which neighbouring blocks ask for as well. (Rows of
         # multiples of 8 bytes were no faster in wider blocks.)
         row = np.where(members > 0, members, _WARP * warps * lanes)
-        moved = moved * (1 + x["edge"] / (row * size))
+        moved = moved * (1 + np.where(strided > 0, x["edge_strided"], x["edge"]) / (row * size))
     memory = moved / x["bytes"] / starved
     power = x["power"]
     busy = (x["issue"] * issue) ** power + far**power + memory**power
@@ -179,9 +197,16 @@ def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -
     unroll = columns["unroll_k"]
     left = (stages == 0) & (unroll < p.k) & (p.k % unroll > 0)
     waiting = waiting * np.where(left, x["left"], 1.0)
+    # The compiler loads all steps that are written out together, and spills what has no register.
+    wanted = registers(p, lanes, rows, cols, 0) + words(p) * lanes * np.minimum(unroll, p.k) * (rows + cols)
+    crowded = (stages == 0) * np.maximum(wanted / MOST_REGISTERS - 1, 0)
+    waiting = waiting * (1 + x["crowded"] * crowded)
     # What each way was measured to take for what it should.
     of_members = x["members"] * (1 + (0 if layout(p).pack else x["short"]) / (np.maximum(members, 1) * size))
     way = np.select([bulk > 0, ringed, members > 0], [x["bulk"], x["ring"], of_members], 1.0)
+    staged = columns["staged"]
+    way = way * np.where(strided > 0, np.where(bulk > 0, x["rows"], x["strided"]), 1.0)
+    way = way * np.where(staged == 2, x["run_out"] if scattered else x["rows_out"], 1.0)
     if pack:
         way = way * np.where(
             members > 0,
@@ -204,7 +229,7 @@ def _of_members(p: Problem, lanes: Any, members: Any, x: Mapping[str, Any]) -> A
     beside = 0 if straight else WIDEST / (np.maximum(members, 1) * size)
     each = x["copy_member"] * (1 if straight and not layout(p).pack else x["copy_apart"])
     vectors = (once + area) * (size / WIDEST) * (1 + beside)
-    return _WARP * high * (of_strip + put) / lanes + each * vectors
+    return _WARP * high * (x["fragment"] * of_strip + put) / lanes + each * vectors
 
 
 def cost(p: Problem, device: Device, columns: Columns) -> Any:

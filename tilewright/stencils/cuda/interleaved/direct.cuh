@@ -20,7 +20,7 @@ INLINE void ask_ahead(const Interleaved &g, int before) {
 }
 #endif
 
-// One part of C of COUNT neighbouring matrices, from row i0 and column j0 on. What lies outside C is computed of the last
+// One part of C of COUNT matrices, NEXT apart, from row i0 and column j0 on. What lies outside C is computed of the last
 // row and column again.
 template <int COUNT>
 INLINE void multiply(const Interleaved &g, const Scalars &scalars, int matrix, int slot, int i0, int j0) {
@@ -54,10 +54,10 @@ INLINE void multiply_all(const Interleaved &g, const Scalars &scalars, int befor
 #if AHEAD
     ask_ahead(g, before);
 #endif
-    if (matrix + LANES <= g.batch) {
+    if (matrix + (LANES - 1) * NEXT < g.batch) {
         parts<LANES>(g, scalars, matrix, slot, team);
     } else {
         // The last matrices of the batch, which fill no vector.
-        for (int one = 0; matrix + one < g.batch; one++) parts<1>(g, scalars, matrix + one, slot + one, team);
+        for (int one = 0; matrix + one < g.batch; one += NEXT) parts<1>(g, scalars, matrix + one, slot + one, team);
     }
 }

@@ -56,6 +56,9 @@
 #ifndef LANES
 #define LANES 2  // neighbouring matrices of a thread
 #endif
+#ifndef STRIDED
+#define STRIDED 0  // 1: the matrices of a thread are 32 apart, so that runs may begin at any element
+#endif
 #ifndef ROWS
 #define ROWS 3  // rows of C that a thread computes at a time
 #endif
@@ -72,7 +75,7 @@
 #define UNROLL_K 4  // steps along k whose loads are written out together
 #endif
 #ifndef STAGED
-#define STAGED 0  // 1: a scattered C leaves through shared memory
+#define STAGED 0  // 1: a scattered C leaves through shared memory; 2: by bulk copies from there (sm_90), another C, too
 #endif
 #ifndef AHEAD
 #define AHEAD 0  // 1: a block first asks the second-level cache for all that it will read
@@ -108,17 +111,22 @@ constexpr int THREADS = SLOTS * TEAM;         // of a block
 #if !MEMBERS
 constexpr int MATRICES = SLOTS * LANES;       // of a block
 #endif
+[[maybe_unused]] constexpr int NEXT = STRIDED ? 32 : 1;  // from a matrix of a thread to its next one
 constexpr int TILES_N = (SIZE_N + COLUMNS - 1) / COLUMNS;
 constexpr int TILES = (SIZE_M + ROWS - 1) / ROWS * TILES_N;
 #if STAGED
 constexpr int AREA = SIZE_M * SIZE_N;
-constexpr int PAD = 1 - LANES * AREA % 2;     // after the staged C of a thread, so that threads begin in different banks
+#endif
+#if STAGED && SCATTERED
+constexpr int RUN = STRIDED ? AREA : LANES * AREA;  // staged elements of a thread that lie side by side
+constexpr int PAD = STAGED == 1 && RUN % 2 == 0;  // after these, so that threads begin in different banks
 #endif
 
-static_assert(MEMBERS || ALIGN % (LANES * SIZE) == 0, "lanes-aligned: a vector begins at a multiple of its bytes");
+static_assert(MEMBERS || STRIDED || ALIGN % (LANES * SIZE) == 0, "lanes-aligned: a vector begins at a multiple of its bytes");
 static_assert(TEAM <= TILES, "team-tiles: every thread has a part of C");
 static_assert(THREADS <= 1024, "threads: a block has at most 1024 threads");
-static_assert(!STAGED || SCATTERED, "staged: only a scattered C leaves through shared memory");
+static_assert(!STAGED || SCATTERED || (STAGED == 2 && BULK && STRIDED && !BETA),
+              "staged: a scattered C leaves through shared memory, another one by bulk copies of rows");
 
 // Strides count elements. Matrix b begins b / pack * pack_x + b % pack * (its own step) after the first.
 struct Interleaved {
@@ -138,8 +146,10 @@ __host__ __device__ constexpr int line(int bytes) { return (bytes + 127) / 128 *
 constexpr int AT_RING = line(8 * STAGES);  // after the barriers of bulk copies
 #endif
 #if STAGES && !GROUP && !MEMBERS
-// Elements of a stage: a row of matrices for each element that A and B have along DEPTH steps.
-constexpr int STAGE = ((SHARED_A ? 0 : SIZE_M) + (SHARED_B ? 0 : SIZE_N)) * DEPTH * MATRICES;
+// Elements of a stage: a row of matrices for each element that A and B have along DEPTH steps, of one that begins anywhere
+// with the rest of its first and last vectors.
+constexpr int ROW = MATRICES + STRIDED * (16 / SIZE);
+constexpr int STAGE = ((SHARED_A ? 0 : SIZE_M) + (SHARED_B ? 0 : SIZE_N)) * DEPTH * ROW;
 #endif
 #if STAGED && BULK
 #define results (shared_memory + AT_RING + STAGES * STAGE * SIZE)  // after the ring
@@ -164,10 +174,16 @@ INLINE void read_only(uint4 &x, const uint4 *from) {
 }
 
 template <int COUNT, bool SHARED> INLINE void load(Element (&x)[COUNT], const Stored *from, bool conj) {
-    if (SHARED) {
+    if constexpr (SHARED) {
         Pack<1> one;
         read_only(one.vector, (decltype(one.vector) const *)from);
         UNROLL for (int lane = 0; lane < COUNT; lane++) x[lane] = conjugated(conj, widened(one.element[0]));
+    } else if constexpr (STRIDED) {
+        UNROLL for (int lane = 0; lane < COUNT; lane++) {
+            Pack<1> one;
+            read_only(one.vector, (decltype(one.vector) const *)(from + lane * NEXT));
+            x[lane] = conjugated(conj, widened(one.element[0]));
+        }
     } else {
         Pack<COUNT> some;
         read_only(some.vector, (decltype(some.vector) const *)from);
@@ -175,14 +191,17 @@ template <int COUNT, bool SHARED> INLINE void load(Element (&x)[COUNT], const St
     }
 }
 
-// LANES neighbouring elements from shared memory; of what all matrices share one, from device memory.
+// LANES elements from shared memory; of what all matrices share one, from device memory.
 template <bool SHARED> INLINE void take(Element (&x)[LANES], const Stored *from, bool conj) {
-    if (SHARED) {
+    if constexpr (SHARED) {
         load<LANES, true>(x, from, conj);
     } else {
-        Pack<LANES> some;
-        some.vector = *(decltype(some.vector) const *)from;
-        UNROLL for (int lane = 0; lane < LANES; lane++) x[lane] = conjugated(conj, widened(some.element[lane]));
+        constexpr int WIDTH = STRIDED ? 1 : LANES;  // of an access
+        UNROLL for (int lane = 0; lane < LANES; lane += WIDTH) {
+            Pack<WIDTH> some;
+            some.vector = *(decltype(some.vector) const *)(from + lane * NEXT);
+            UNROLL for (int i = 0; i < WIDTH; i++) x[lane + i] = conjugated(conj, widened(some.element[i]));
+        }
     }
 }
 
@@ -205,6 +224,24 @@ INLINE void add_products(Element (&sum)[ROWS][COLUMNS][COUNT], const Element (&l
         UNROLL for (int j = 0; j < COLUMNS; j++)
             UNROLL for (int lane = 0; lane < COUNT; lane++) multiply_add(sum[i][j][lane], left[i][lane], right[j][lane]);
 }
+
+#if !MEMBERS && !GROUP
+// The first matrix of this thread in its block.
+INLINE int first_slot() {
+    const int slot = threadIdx.x % SLOTS;
+    return STRIDED ? slot / 32 * (32 * LANES) + slot % 32 : slot * LANES;
+}
+#endif
+
+#if STRIDED && BULK
+// Rows that begin anywhere come and go with the whole vectors of 16 bytes that they begin and end in: so many elements of
+// the first lie before the row. Blocks begin at multiples of 16 bytes after the first matrix, so that depends on the element.
+INLINE int beside(const void *base, long long row, long long column, int i, int j) {
+    return ((unsigned int)(unsigned long long)base / SIZE + i * (unsigned int)row + j * (unsigned int)column) % (16 / SIZE);
+}
+#elif BULK
+INLINE int beside(const void *, long long, long long, int, int) { return 0; }
+#endif
 
 #include "interleaved/result.cuh"
 #if MEMBERS
@@ -235,9 +272,9 @@ extern "C" __global__ void BOUNDS interleaved(const __grid_constant__ Interleave
     multiply_rows(g, scalars);
 #else
     const int before = blockIdx.x * MATRICES;
-    multiply_all(g, scalars, before, threadIdx.x % SLOTS * LANES, threadIdx.x / SLOTS);
+    multiply_all(g, scalars, before, first_slot(), threadIdx.x / SLOTS);
 #if STAGED
-    __syncthreads();
+    results_written();
     write_back(g, before, min(MATRICES, g.batch - before));
 #endif
 #endif

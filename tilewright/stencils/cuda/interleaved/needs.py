@@ -38,10 +38,10 @@ def copied(p: Problem, lanes: Any) -> Any:
     return lanes * p.dtype.itemsize if packed else p.align + 0 * lanes
 
 
-def stage_bytes(p: Problem, lanes: Any, warps: Any, depth: Any) -> Any:
-    """Shared memory of a stage of the ring."""
+def stage_bytes(p: Problem, lanes: Any, strided: Any, warps: Any, depth: Any) -> Any:
+    """Shared memory of a stage of the ring; rows that begin anywhere have one more vector."""
     rows = (p.m if p.stride_a else 0) + (p.n if p.stride_b else 0)
-    return rows * depth * matrices(lanes, warps) * p.dtype.itemsize
+    return rows * depth * (matrices(lanes, warps) * p.dtype.itemsize + WIDEST * strided)
 
 
 def registers(p: Problem, lanes: Any, rows: Any, columns: Any, unroll: Any) -> Any:
@@ -73,6 +73,7 @@ def matrices(lanes: Any, warps: Any) -> Any:
 def shared_bytes(
     p: Problem,
     lanes: Any,
+    strided: Any,
     warps: Any,
     staged: Any,
     stages: Any,
@@ -84,16 +85,18 @@ def shared_bytes(
 ) -> Any:
     """Shared memory of a block: the ring, and a scattered C on its way out; or a ring of whole packs, and two
     groups of C; or a ring of groups for tensor cores, and one group of C."""
+    area = p.m * p.n
+    # An interleaved C leaves row by row, with the vectors that rows begin and end in.
+    rows_out = int(p.stride_c == 1)
+    out = np.where(staged == 2, lanes * area, np.where(strided > 0, lanes * (area | 1), lanes * area | 1))
     of_members = stages * members_bytes(p, members) + members_out_bytes(p, members)
     of_packs = (
-        _line(8 * stages)
-        + stages * packs_bytes(p, group, padded)
-        + 2 * group_bytes(p, p.m * p.n, group, padded)
+        _line(8 * stages) + stages * packs_bytes(p, group, padded) + 2 * group_bytes(p, area, group, padded)
     )
     of_rows = (
         _line(8 * stages) * bulk
-        + stages * stage_bytes(p, lanes, warps, depth)
-        + staged * 32 * warps * (lanes * p.m * p.n | 1) * p.dtype.itemsize
+        + stages * stage_bytes(p, lanes, strided, warps, depth)
+        + (staged > 0) * (32 * warps * out * p.dtype.itemsize + WIDEST * area * rows_out)
     )
     return np.where(members > 0, of_members, np.where(group > 0, of_packs, of_rows))
 
@@ -170,7 +173,7 @@ def orders(p: Problem) -> tuple[int, int, int] | None:
     return found[0], found[1], found[2]
 
 
-BLOCK = ("lanes", "warps", "staged", "stages", "depth", "bulk", "group", "padded", "members")
+BLOCK = ("lanes", "strided", "warps", "staged", "stages", "depth", "bulk", "group", "padded", "members")
 """The parameters that shared memory follows from."""
 
 

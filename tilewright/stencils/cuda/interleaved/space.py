@@ -47,12 +47,13 @@ def is_scattered(p: Problem) -> bool:
 def params(p: Problem, device: Device) -> list[Param]:
     return [
         Param("lanes", (1, 2, 4, 8)),
+        Param("strided", (0, 1)),
         Param("rows", sides(p.m)),
         Param("columns", sides(p.n)),
         Param("team", TEAMS),
         Param("warps", (1, 2, 4, 8)),
         Param("unroll_k", (1, 2, 4, 8)),
-        Param("staged", (0, 1)),
+        Param("staged", (0, 1, 2)),
         Param("ahead", (0, 1)),
         Param("stages", (0, 2, 3, 4, 6)),
         Param("depth", (1, 2, 4, 8, 16)),
@@ -71,7 +72,19 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "lanes-aligned",
         "hard",
         "a vector begins at a multiple of its bytes",
-        lambda lanes, members: (lanes * size <= WIDEST) & ((members > 0) | (p.align % (lanes * size) == 0)),
+        lambda lanes, strided, members: (
+            ((lanes * size <= WIDEST) | (strided > 0))
+            & ((members > 0) | (strided > 0) | (p.align % (lanes * size) == 0))
+        ),
+    )
+    yield Rule(
+        "strided",
+        "hard",
+        "matrices of a thread that are 32 apart, several of one pack, come to registers or by bulk copies",
+        lambda lanes, strided, stages, bulk, group, members: (
+            (strided == 0)
+            | ((pack == 0) & (lanes > 1) & (group == 0) & (members == 0) & ((stages == 0) | (bulk > 0)))
+        ),
     )
     yield Rule(
         "lanes-pack",
@@ -108,23 +121,33 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "shared",
         "tabled",
         "the ring and a C on its way out fit in shared memory",
-        lambda lanes, warps, staged, stages, depth, bulk, group, padded, members: (
-            shared_bytes(p, lanes, warps, staged, stages, depth, bulk, group, padded, members)
+        lambda lanes, strided, warps, staged, stages, depth, bulk, group, padded, members: (
+            shared_bytes(p, lanes, strided, warps, staged, stages, depth, bulk, group, padded, members)
             <= device["shared_per_block_optin"]
         ),
     )
     yield Rule(
         "staged",
         "hard",
-        "only a scattered C leaves through shared memory",
-        lambda staged: (staged == 0) | scattered,
+        "a scattered C leaves through shared memory, another one by bulk copies of rows",
+        lambda strided, staged, bulk: (
+            (staged == 0)
+            | scattered
+            | ((staged == 2) & (bulk > 0) & (strided > 0) & (p.beta == "0") & (p.stride_c == 1))
+        ),
+    )
+    yield Rule(
+        "staged-bulk",
+        "tabled",
+        "bulk copies take a C of one pack, where the device has such copies (9.0 and above)",
+        lambda staged: (staged < 2) | ((pack == 0) & ("bulk_copy" in device.supports)),
     )
     yield Rule(
         "ring-aligned",
         "hard",
         "copies are of 4 bytes at least",
-        lambda lanes, stages, group, members: (
-            (stages == 0) | (group > 0) | (members > 0) | (copied(p, lanes) >= 4)
+        lambda lanes, stages, bulk, group, members: (
+            (stages == 0) | (bulk > 0) | (group > 0) | (members > 0) | (copied(p, lanes) >= 4)
         ),
     )
     yield Rule(
@@ -182,9 +205,10 @@ def _of_groups(p: Problem, device: Device) -> Iterator[Rule]:
     yield Rule(
         "bulk-rows",
         "hard",
-        "rows of one pack, aligned to 16 bytes, and a thread for all of C",
-        lambda rows, columns, team, stages, bulk: (
-            (bulk == 0) | (aligned & (stages > 0) & (team == tiles(p, rows, columns)))
+        "rows of one pack, aligned to 16 bytes or strided, and a thread for all of C",
+        lambda strided, rows, columns, team, stages, bulk: (
+            (bulk == 0)
+            | ((pack == 0) & (aligned | (strided > 0)) & (stages > 0) & (team == tiles(p, rows, columns)))
         ),
     )
     yield Rule(

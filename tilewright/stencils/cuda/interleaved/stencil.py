@@ -5,11 +5,12 @@ whatever the sizes: the compact format of K. Kim et al., "Designing vector-frien
 kernels" (SC 2017), with the threads of a warp for the lanes of a vector. Memory sets the pace:
 
     lanes    neighbouring matrices of a thread: the bytes of an access
+    strided  these are 32 apart, so that runs may begin at any element
     rows, columns   of the part of C that a thread sums in registers
     team     threads that have the same matrices and other parts of their C
     warps    of a block, side by side
     unroll_k steps along k whose loads are written out together
-    staged   a C whose matrices lie apart leaves through shared memory
+    staged   a C whose matrices lie apart leaves through shared memory (1), by one bulk copy (2)
     ahead    a block first asks the second-level cache for all that it will read
     stages, depth   of a ring in shared memory that A and B come through, and steps along k of a stage
     bulk     the rows of the ring come by bulk copies, to blocks that stay
