@@ -19,6 +19,7 @@ from tilewright.stencils.cuda.ffma.needs import (
     REGISTERS,
     THREADS,
     arranged,
+    out_bytes,
     registers,
     shared_bytes,
     tile_m,
@@ -48,6 +49,7 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("products", (4, 3) if p.dtype.is_complex else (1,)),
         Param("overlap", (0, 1), absent=0),
         Param("turned", (0, 1) if any(arranged(p)) and not p.dtype.is_complex else (0,), absent=0),
+        Param("staged", (0,) if p.dtype.is_complex else (0, 1, 2), absent=0),
     ]
 
 
@@ -102,10 +104,14 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
     )
     yield limits.shared_per_block(
         device,
-        lambda rows, columns, lanes_m, warps_m, depth, stages: shared_bytes(
-            tile_m(rows, lanes_m, warps_m), tile_n(columns, lanes_m, warps_m), depth, stages
+        lambda rows, columns, lanes_m, warps_m, depth, stages, staged: shared_bytes(
+            tile_m(rows, lanes_m, warps_m),
+            tile_n(columns, lanes_m, warps_m),
+            depth,
+            stages,
+            out_bytes(rows, lanes_m, staged),
         ),
-        "the ring fits",
+        "the ring, and results on their way, fit",
     )
     yield Rule(
         "unrolled",
