@@ -12,6 +12,7 @@
 #define LOOSE_B 0
 #define LOOSE_C 0
 #define OVERLAP 1
+#define STAGED 0
 #define TILE_M 128
 #define TILE_N 128
 #define WARPS_M 4
@@ -36,6 +37,7 @@
 #define LOOSE_B 0
 #define LOOSE_C 0
 #define OVERLAP 1
+#define STAGED 0
 #define TILE_M 128
 #define TILE_N 128
 #define WARPS_M 4
@@ -60,6 +62,7 @@
 #define LOOSE_B 0
 #define LOOSE_C 0
 #define OVERLAP 1
+#define STAGED 0
 #define TILE_M 128
 #define TILE_N 128
 #define WARPS_M 2
@@ -84,6 +87,7 @@
 #define LOOSE_B 0
 #define LOOSE_C 0
 #define OVERLAP 1
+#define STAGED 0
 #define TILE_M 64
 #define TILE_N 128
 #define WARPS_M 2

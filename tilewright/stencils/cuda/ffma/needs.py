@@ -72,8 +72,8 @@ def kept_bytes(p: Problem, blocks: int, down: int, across: int) -> int:
 
 
 def out_bytes(rows: Any, lanes_m: Any, staged: Any) -> Any:
-    """Shared memory for results on their way: of each warp so many places, of four columns of each of its lanes
-    side by side, and 16 bytes behind each column."""
+    """Shared memory for results on their way: of each warp so many places, of four columns of each of its
+    lanes side by side, and 16 bytes behind each column."""
     return staged * WARPS * (4 * (32 // lanes_m)) * (rows * lanes_m * 4 + 16)
 
 

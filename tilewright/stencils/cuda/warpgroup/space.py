@@ -21,6 +21,7 @@ from tilewright.stencils.cuda.warpgroup.needs import (
     group_sums,
     loose,
     shared_bytes,
+    sides,
     slice_of,
     stage_bytes,
     tiles,
@@ -119,11 +120,11 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         ),
     )
     yield Rule(
-        "resident-sums",
+        "resident-width",
         "hard",
-        "of two blocks of an SM a warp group holds no more than 64 sums of each thread",
-        lambda tile_m, tile_n, ping_pong, blocks: (
-            (blocks <= device["sms"]) | (group_sums(tile_m, tile_n, ping_pong) <= 64 * 128)
+        "a product of tensor cores of two blocks of an SM has 64 columns, or the compiler finds no registers",
+        lambda tile_m, tile_n, lanes, blocks: (
+            (blocks <= device["sms"]) | (sides(tile_m, tile_n, lanes)[1] == BLOCK)
         ),
     )
     loose_a, loose_b, _ = loose(p)

@@ -119,8 +119,8 @@ class WarpGroupStencil(LargeStencil):
         c = _whole(config)
         named = zip(("LOOSE_A", "LOOSE_B", "LOOSE_C"), map(int, loose(problem)), strict=True)
         parts = asked(problem) | dict(named) | chosen(c, ARGUED)
-        pairs = {"RESIDENT": 2} if c["blocks"] > device["sms"] else {}
-        return written("warpgroup", parts | {"CUT": int(c["cut"] > 0)} | pairs)
+        resident = 1 + (c["blocks"] > device["sms"])
+        return written("warpgroup", parts | {"RESIDENT": resident, "CUT": int(c["cut"] > 0)})
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         p, c = problem, _whole(config)
