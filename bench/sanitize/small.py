@@ -196,17 +196,6 @@ def warpgroup(device: Device) -> Iterator[Job]:
         if stencil.accepts(problem, device) is None:
             config = stencil.default(problem, device).with_(**(joined | {"cut": cut}))
             yield made(stencil, problem, config, f"warpgroup_{letter}_{trans}_joined_{cut}", device)
-    # Two blocks of an SM: in turns, halves of tiles, and clusters that share slices of tiles that are cut.
-    resident: tuple[dict[str, int], ...] = (
-        {"tile_m": 64, "tile_n": 64, "ping_pong": 1, "stages": 6, "outs": 1},
-        {"tile_m": 64, "tile_n": 128, "stages": 4, "outs": 1},
-        {"tile_m": 64, "tile_n": 64, "ping_pong": 1, "stages": 4, "outs": 1, "cluster_k": 4, "cut": 3},
-    )
-    for trans, fixed in zip(("nn", "tt", "nt"), resident, strict=True):
-        (problem,) = Problem.parse(f"h:{trans}:136x200x840", alpha="any", beta="any")
-        if stencil.accepts(problem, device) is None:
-            config = stencil.default(problem, device).with_(**(alone | fixed | {"blocks": 2 * device["sms"]}))
-            yield made(stencil, problem, config, f"warpgroup_h_{trans}_pair", device)
     # Columns that begin anywhere: words that are shifted, of both operands, or of one beside boxes.
     for text, more in (("h:nn:73x135x203", {}), ("b:tn:73x135x203", {"cut": 3}), ("h:tt:72x135x203", {})):
         (problem,) = Problem.parse(text, alpha="any", beta="any")
@@ -226,7 +215,7 @@ def dmma(device: Device) -> Iterator[Job]:
     products of tensor cores of each k, an operand that two blocks share, tiles that are cut, and operands
     whose columns begin anywhere."""
     stencil = STENCILS["dmma"]
-    alone = {"cluster_m": 1, "cluster_n": 1, "warps_m": 2, "mma_k": 8, "cut": 0, "staged": 0}
+    alone = {"cluster_m": 1, "cluster_n": 1, "warps_m": 2, "mma_k": 8, "cut": 0}
     forms: tuple[dict[str, int], ...] = (
         {"tile_m": 64, "tile_n": 64, "stages": 4, "cluster_n": 2},
         {"tile_m": 128, "tile_n": 128, "stages": 3},
@@ -247,20 +236,6 @@ def dmma(device: Device) -> Iterator[Job]:
             config = config.with_(tile_n=64)
         config = config.with_(blocks=2 * config["cluster_m"] * config["cluster_n"])
         yield made(stencil, problem, config, f"dmma_{letter}_{trans}_{turn}", device)
-    # Results that leave in bulk: of each form of the operands, in one place by turns or in two, tiles cut.
-    bulk = (
-        ("nn", {"staged": 1}),
-        ("tn", {"staged": 2, "cut": 1}),
-        ("nt", {"staged": 2}),
-        ("tt", {"staged": 1}),
-    )
-    for turn, (trans, more) in enumerate(bulk):
-        (problem,) = Problem.parse(f"d:{trans}:210x274x74", alpha="any", beta=("0", "any")[turn % 2])
-        if stencil.accepts(problem, device) is None:
-            config = stencil.default(problem, device).with_(
-                **(alone | forms[3] | {"depth": 32, "blocks": 2} | more)
-            )
-            yield made(stencil, problem, config, f"dmma_d_{trans}_staged", device)
     # Columns that begin anywhere: numbers one by one, of both operands, or of one beside boxes of the other.
     loose = {"nn:211x275x75": forms[1], "tn:211x275x75": forms[3], "nt:212x275x76": forms[3]}
     for text, fixed in loose.items():
@@ -282,13 +257,11 @@ def ffma(device: Device) -> Iterator[Job]:
         ("s:nn", {"stages": 3, "cut": 1}),
         ("s:tn", {"rows": 8, "depth": 32, "stages": 2, "turned": 1}),
         ("s:tt", {"rows": 8, "columns": 16, "depth": 32, "stages": 3, "cut": 1, "turned": 1}),
-        ("s:nn", {"rows": 8, "depth": 32, "stages": 2, "turned": 1, "staged": 1}),
-        ("s:nt", {"stages": 3, "staged": 2, "cut": 1}),
         ("c:nc", {"stages": 3, "products": 4}),
         ("c:tj", {"stages": 3, "products": 3}),
     )
     wide = {"rows": 16, "columns": 8, "lanes_m": 8, "warps_m": 2, "depth": 16, "cut": 0, "blocks": 2}
-    wide |= {"turned": 0, "staged": 0}
+    wide |= {"turned": 0}
     for turn, (text, fixed) in enumerate(forms):
         (problem,) = Problem.parse(f"{text}:212x276x76", alpha="any", beta=("any", "0")[turn % 2])
         if stencil.accepts(problem, device) is not None:

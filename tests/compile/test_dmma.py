@@ -26,13 +26,6 @@ H200 = named("h200")
         ("d:nn odd", "any", {}),
         ("d:tn odd", "0", {"depth": 32, "stages": 3}),
         ("d:nt odd", "any", {}),
-        # Results that leave in bulk, beside the most sums, and of either form of the left operand.
-        (
-            "d:nn",
-            "0",
-            {"tile_m": 128, "tile_n": 128, "warps_m": 4, "mma_k": 16, "depth": 32, "stages": 3, "staged": 2},
-        ),
-        ("d:tt", "any", {"tile_m": 128, "tile_n": 128, "warps_m": 2, "stages": 4, "staged": 1}),
         # The most registers of fragments beside as many sums as there may be, and C is read.
         ("z:ct", "any", {"tile_m": 128, "tile_n": 64, "warps_m": 4, "mma_k": 16, "depth": 16, "stages": 4}),
     ],

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests import marks
 from tilewright.model import Problem
 from tilewright.stencils.cuda.ffma.needs import THREADS
@@ -27,12 +25,3 @@ def test_the_most_sums_keep_what_they_promise() -> None:
     assert (facts["warnings"], facts["spills"], facts["stack"]) == (0, 0, 0), (config, facts)
     # What the warps end with is not more than the block began with.
     assert 128 * (24 + 2 * 240) <= THREADS * facts["registers"] <= H200["registers_per_sm"]
-
-
-@pytest.mark.parametrize(("text", "beta"), [("s:nn", "any"), ("s:nt", "0"), ("s:tt", "1")])
-def test_results_that_leave_in_bulk_take_no_registers(text: str, beta: str) -> None:
-    p = Problem.parse(f"{text}:8192x8192x64", alpha="any", beta=beta)[0]
-    config = FFMA.default(p, H200).with_(rows=16, columns=8, lanes_m=8, warps_m=2, stages=3, staged=1)
-    assert not [rule.name for rule in FFMA.space(p, H200).why(config)]
-    facts = dict(nvrtc.compile(FFMA.source(p, config, H200), H200).facts)
-    assert (facts["warnings"], facts["spills"], facts["stack"]) == (0, 0, 0), (config, facts)

@@ -63,33 +63,6 @@ def test_configs_keep_what_they_promise(text: str, beta: str, fixed: dict[str, i
     assert 128 * max(24 + 2 * 240, 40 + 2 * 232) <= THREADS * facts["registers"] <= H200["registers_per_sm"]
 
 
-@pytest.mark.parametrize(
-    ("text", "beta", "fixed"),
-    [
-        # The most sums of a thread, of both forms, and an operand that two blocks share.
-        ("h:nn:1024x1024x1024", "any", {"tile_m": 64, "tile_n": 128, "ping_pong": 1, "stages": 4}),
-        ("b:tt:1024x1024x1024", "1", {"tile_m": 64, "tile_n": 256, "stages": 2, "cluster_m": 2}),
-        # Sums of other blocks, where tiles are cut, and of clusters whose blocks share slices.
-        ("h:nt:64x64x65536", "any", {"tile_m": 64, "tile_n": 64, "ping_pong": 1, "stages": 6, "cut": 66}),
-        (
-            "h:nn:64x64x65536",
-            "any",
-            {"tile_m": 64, "tile_n": 64, "ping_pong": 1, "stages": 4, "cluster_k": 8, "cut": 16},
-        ),
-    ],
-)
-def test_two_blocks_fit_on_a_multiprocessor(text: str, beta: str, fixed: dict[str, int]) -> None:
-    p = Problem.parse(text, beta=beta, alpha="any")[0]
-    config = WARPGROUP.default(p, H200).with_(**(PLAIN | {"outs": 1, "blocks": 264} | fixed))
-    assert not [rule.name for rule in WARPGROUP.space(p, H200).why(config)]
-    facts = dict(nvrtc.compile(WARPGROUP.source(p, config, H200), H200).facts)
-    assert (facts["warnings"], facts["spills"], facts["stack"]) == (0, 0, 0), (config, facts)
-    # What the groups end with is not more than a block began with, and two blocks have no more than there is.
-    assert 128 * (24 + 2 * 104) <= THREADS * facts["registers"] <= H200["registers_per_sm"] // 2
-    launched = WARPGROUP.launch(p, config)
-    assert 2 * (launched.shared + H200["shared_reserved"]) <= H200["shared_per_sm"]
-
-
 def test_a_tile_of_no_whole_groups_is_refused_by_its_name() -> None:
     p = Problem.parse("h:4096x4096x4096")[0]
     config = Config({**WARPGROUP.default(p, H200), "tile_m": 64, "tile_n": 64, "ping_pong": 0})

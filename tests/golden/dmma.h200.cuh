@@ -12,7 +12,6 @@
 #define LOOSE_B 0
 #define LOOSE_C 0
 #define OVERLAP 1
-#define STAGED 0
 #define TILE_M 128
 #define TILE_N 128
 #define WARPS_M 4
@@ -37,7 +36,6 @@
 #define LOOSE_B 0
 #define LOOSE_C 0
 #define OVERLAP 1
-#define STAGED 0
 #define TILE_M 128
 #define TILE_N 128
 #define WARPS_M 4
@@ -62,7 +60,6 @@
 #define LOOSE_B 0
 #define LOOSE_C 0
 #define OVERLAP 1
-#define STAGED 0
 #define TILE_M 128
 #define TILE_N 128
 #define WARPS_M 2
@@ -87,7 +84,6 @@
 #define LOOSE_B 0
 #define LOOSE_C 0
 #define OVERLAP 1
-#define STAGED 0
 #define TILE_M 64
 #define TILE_N 128
 #define WARPS_M 2

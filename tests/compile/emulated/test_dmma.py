@@ -16,7 +16,6 @@ pytestmark = marks.COMPILED
 
 SMALL = {"tile_m": 32, "tile_n": 64, "warps_m": 2, "mma_k": 8, "depth": 16, "stages": 2}
 SMALL |= {"cluster_m": 1, "cluster_n": 1, "band": 1024, "backwards": 1, "blocks": 132, "cut": 0, "overlap": 0}
-SMALL |= {"staged": 0}
 
 
 @pytest.mark.parametrize(
@@ -35,12 +34,6 @@ SMALL |= {"staged": 0}
         # Both along k, and both across it, which two blocks share.
         ("d:tn:24x72x41", "1", {"mma_k": 16, "depth": 32, "cluster_n": 2}),
         ("d:nt:32x64x18", "0", {"cluster_m": 2}),
-        # Results leave in bulk, but for those of rows that are not all there: each form of the operands, in
-        # one place and in two; cut, of two tiles of a block.
-        ("d:nn:50x70x19", "any", {"staged": 1}),
-        ("d:tn:64x72x20", "0", {"staged": 2}),
-        ("d:tt:64x140x35", "1", {"staged": 1, "cut": 1, "blocks": 3}),
-        ("d:nt:64x70x18", "any", {"staged": 2, "tile_m": 64}),
         ("z:jn:18x21x9", "any", {"depth": 8}),
         ("z:tc:33x17x9", "0", {"mma_k": 16, "depth": 16}),
     ],

@@ -51,11 +51,6 @@ SMALL |= {
         ("h:nn:77x72x136", "any", {"tile_n": 64, "ping_pong": 1, "cluster_k": 8}),
         ("b:tt:20x72x840", "1", {"tile_n": 64, "ping_pong": 1, "cut": 3, "cluster_k": 4}),
         ("h:nt:66x140x264", "any", {"outs": 2, "cluster_k": 2}),
-        # Of two blocks of an SM, with half of its registers each: tiles in turns, halves of tiles, and slices
-        # that blocks of four clusters share.
-        ("h:nn:72x130x200", "any", {"tile_n": 64, "ping_pong": 1, "blocks": 264}),
-        ("h:nt:72x130x72", "0", {"blocks": 264}),
-        ("h:tn:72x64x2048", "1", {"tile_n": 64, "ping_pong": 1, "cluster_k": 4, "cut": 4, "blocks": 264}),
         # Both operands are turned. Two blocks share what comes of B, in slices that two clusters share.
         ("s:nt:72x40x72", "1", {"cluster_m": 2, "cut": 2}),
     ],

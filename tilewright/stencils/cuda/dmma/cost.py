@@ -73,7 +73,7 @@ each, and of complex numbers."""
 def best(space: Space, p: Problem, device: Device) -> Config:
     """The cheapest of all configs; where the soft rules leave none, of those that the hardware can run."""
     # What was best or level with the best for all tiles.
-    settled = {"band": 2048, "backwards": 1, "overlap": 1, "staged": 0}
+    settled = {"band": 2048, "backwards": 1, "overlap": 1}
     found = cuts.cheapest(space, settled, lambda columns: clocks(p, device, columns))
     if found is None:
         raise AssertionError(f"no config of dmma fits {p.key}, which it accepts")

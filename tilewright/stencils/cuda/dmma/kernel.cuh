@@ -74,9 +74,6 @@
 #ifndef OVERLAP
 #define OVERLAP 0  // programmatic dependent launch: whether blocks make ready while the kernel before this one ends
 #endif
-#ifndef STAGED
-#define STAGED 0  // places of shared memory for results of each warp, which bulk copies take to C; 0: threads store them
-#endif
 #ifndef CUT
 #define CUT 0  // whether tiles are cut along k: the host says which, and who has how much of them
 #endif
@@ -113,7 +110,6 @@ static_assert(TILE_M % (16 * CLUSTER_N) == 0 && TILE_N % (16 * CLUSTER_M) == 0, 
 static_assert(!LOOSE || CLUSTER_M * CLUSTER_N == 1, "loose: what comes number by number comes to one block");
 static_assert(!COMPLEX || !(LOOSE || LOOSE_C), "type: complex numbers begin at multiples of 16 bytes");
 static_assert(TILE_M <= 256 && TILE_N <= 256, "tile: a box has up to 256 lines");
-static_assert(!STAGED || !(COMPLEX || LOOSE_C), "staged: results that leave by bulk copies are real, of columns that begin at multiples of 16 bytes");
 static_assert(STAGES >= 2, "ring: one slice comes while another one is multiplied");
 
 // ---- the kernel ---------------------------------------------------------------------------------

@@ -1,11 +1,10 @@
-// What is where in shared memory: the ring of slices, results on their way, and barriers.
+// What is where in shared memory: the ring of slices, and barriers.
 //
 // An operand's part of a slice is one block, or two, of one line for each of its rows (of B: columns) in a tile. Along k a
 // line is a row; across k it is UNIT rows at one k, and slabs of UNIT such lines follow each other. Either way so many
 // rows take as many lines, and 8 lines are 1024 bytes.
 #pragma once
 
-#include "lib/leaving.cuh"
 #include "lib/multicast.cuh"
 #include "lib/ring.cuh"
 
@@ -25,21 +24,8 @@ constexpr int OF_A = BLOCKS * BLOCK_A, OF_B = BLOCKS * BLOCK_B, STAGE = OF_A + O
 constexpr int LOADERS = (LOOSE ? 128 : 0) + !(LOOSE_A && LOOSE_B);  // threads that say that theirs of a slice is there
 constexpr int READERS = CLUSTER * WARPS;                    // warps that read a slice
 
-// Results of a warp on their way: all of its rows, of the columns of one product of tensor cores.
-#if STAGED
-typedef Leaving<WARP_M, LEFT_A ? 8 : 16, LEFT_A ? 16 : B_ALONG ? 64 : 32, STAGED> Out;
-constexpr int OF_OUT = WARPS * Out::BYTES;
-#else
-struct Out {
-    INLINE Out(unsigned char *, int, int) {}
-    INLINE void leave() const {}
-};
-constexpr int OF_OUT = 0;
-#endif
-constexpr int AT_OUT = STAGES * STAGE, AT_BARRIERS = AT_OUT + OF_OUT;
-
 // Barriers: a slice has come, and has been read.
-INLINE unsigned int barrier(int number) { return shared_address(shared_memory + AT_BARRIERS) + 8 * number; }
+INLINE unsigned int barrier(int number) { return shared_address(shared_memory + STAGES * STAGE) + 8 * number; }
 INLINE unsigned int come_barrier(int slot) { return barrier(slot); }
 INLINE unsigned int gone_barrier(int slot) { return barrier(STAGES + slot); }
 

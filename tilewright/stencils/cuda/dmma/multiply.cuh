@@ -27,7 +27,6 @@ INLINE void multiply_tiles(const Product &g, const Cut &cut, int warp, int lane)
     const unsigned int odd = q & 1;
     Walk walk(tiles, cut);
     const Meeting meeting(cut, warp, lane);
-    Out out(shared_memory + AT_OUT, warp, lane);
     Turn<STAGES> turn;
     _Pragma("unroll 1") while (walk.next()) {
         const int slices = walk.count();
@@ -70,13 +69,6 @@ INLINE void multiply_tiles(const Product &g, const Cut &cut, int warp, int lane)
             continue;
         }
         const Tile tile(tiles, walk.number);
-#if STAGED
-        if (tile.m + row + WARP_M <= g.m) {
-            store_staged(g, sum, out, tile.m + row, tile.n + column, r, q);
-            continue;
-        }
-#endif
         store(g, sum, tile.m + row, tile.n + column, r, q);
     }
-    out.leave();
 }

@@ -50,17 +50,9 @@ def stage_bytes(p: Problem, tile_m: Any, tile_n: Any, depth: Any) -> Any:
     return (tile_m + tile_n) * LINE * (depth // unit(p))
 
 
-def out_bytes(p: Problem, tile_m: Any, warps_m: Any, staged: Any) -> Any:
-    """Shared memory for results on their way: of each warp so many places, of its rows in the columns of one
-    product of tensor cores, and bytes behind each column that let lanes find all banks."""
-    columns, behind = (8, 16) if left_is_a(p) else (16, 32 if p.transposed_b else 64)
-    return staged * WARPS * columns * (tile_m // warps_m * p.dtype.itemsize + behind)
-
-
-def shared_bytes(p: Problem, tile_m: Any, tile_n: Any, depth: Any, stages: Any, out: Any = 0) -> Any:
-    """Shared memory of a block: the ring of slices, two barriers of 8 bytes for each, and so many bytes for
-    results on their way."""
-    return stages * (stage_bytes(p, tile_m, tile_n, depth) + 2 * 8) + out
+def shared_bytes(p: Problem, tile_m: Any, tile_n: Any, depth: Any, stages: Any) -> Any:
+    """Shared memory of a block: the ring of slices, and two barriers of 8 bytes for each."""
+    return stages * (stage_bytes(p, tile_m, tile_n, depth) + 2 * 8)
 
 
 def tiles(p: Problem, tile_m: Any, tile_n: Any, cluster_m: Any = 1, cluster_n: Any = 1) -> Any:

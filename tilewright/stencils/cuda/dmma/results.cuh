@@ -62,26 +62,3 @@ INLINE void store(const Product &g, const Sums &sums, int m, int n, int r, int q
         }
     }
 }
-
-#if STAGED
-// All rows of the warp's part of C, which begins at (m, n), are inside of it: its columns leave in bulk, those of one product of tensor
-// cores after the other.
-INLINE void store_staged(const Product &g, const Sums &sums, Out &out, int m, int n, int r, int q) {
-    constexpr int STEPS_N = LEFT_A ? RIGHT_COLUMNS : LEFT_ROWS, STEPS_M = LEFT_A ? LEFT_ROWS : RIGHT_COLUMNS, WIDTH = LEFT_A ? 8 : 16;
-    const Scalars s = {scalar(g.alpha), scalar(g.beta)};
-    const int row = 2 * (LEFT_A ? r : q), column = LEFT_A ? 2 * q : LEFT_ALONG ? r : 2 * r;
-    UNROLL for (int step = 0; step < STEPS_N; step++, n += WIDTH) {
-        Stored *const to = g.c + m + n * g.ldc;
-        unsigned char *const place = out.begin();
-        UNROLL for (int i = 0; i < STEPS_M; i++) UNROLL for (int which = 0; which < 2; which++) {
-            const Result result(sums, ((LEFT_A ? i : step) * RIGHT_COLUMNS + (LEFT_A ? step : i)) * 2 + which);
-            const int at_m = result.m + row, at_n = result.n - step * WIDTH + column;
-            Pack<WORD> old, x;
-            if (BETA != 0 && at_n < g.n - n) load_word(old, to + at_m + at_n * g.ldc);
-            UNROLL for (int e = 0; e < WORD; e++) x.element[e] = scaled(s, result.sum[e], old.element[e]);
-            *(uint4 *)(place + at_n * Out::COLUMN + at_m * SIZE) = x.vector;
-        }
-        out.end(to, g.ldc, g.n - n);
-    }
-}
-#endif

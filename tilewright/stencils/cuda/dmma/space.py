@@ -21,7 +21,6 @@ from tilewright.stencils.cuda.dmma.needs import (
     loose,
     most_registers,
     numbers,
-    out_bytes,
     registers,
     right_columns,
     shared_bytes,
@@ -59,7 +58,6 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("blocks", (device["sms"],)),
         Param("cut", cuts.CUTS),
         Param("overlap", (0, 1), absent=0),
-        Param("staged", (0,) if p.dtype.is_complex or loose(p)[2] else (0, 1, 2, 4), absent=0),
     ]
 
 
@@ -108,10 +106,8 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
     )
     yield limits.shared_per_block(
         device,
-        lambda tile_m, tile_n, warps_m, depth, stages, staged: shared_bytes(
-            p, tile_m, tile_n, depth, stages, out_bytes(p, tile_m, warps_m, staged)
-        ),
-        "the ring, and results on their way, fit",
+        lambda tile_m, tile_n, depth, stages: shared_bytes(p, tile_m, tile_n, depth, stages),
+        "the ring fits",
     )
     yield Rule(
         "tile-in-m",

@@ -18,8 +18,6 @@ CUTLASS has it for 16 bits (V. Thakkar et al., 2023), with the float64 products 
     backwards  whether every other tile of a block runs backwards along k
     blocks   of the whole grid: they stay and walk over the tiles
     overlap  whether blocks make ready while the kernel before them in the stream ends
-    staged   places of shared memory for results of each warp, which bulk copies take to C while it multiplies
-             on: 0 none, threads store them
     cut      into how many parts along k tiles go that leave blocks idle: 0 none, 1 as many as make all blocks
              equally busy, else so many, of the last wave alone
 
@@ -34,16 +32,7 @@ from tilewright.stencils.cuda import cuts
 from tilewright.stencils.cuda.accepting import other_type, unserved
 from tilewright.stencils.cuda.common import of_configs, units
 from tilewright.stencils.cuda.dmma.cost import best, clocks
-from tilewright.stencils.cuda.dmma.needs import (
-    THREADS,
-    lies_along,
-    loose,
-    numbers,
-    out_bytes,
-    shared_bytes,
-    tiles,
-    unit,
-)
+from tilewright.stencils.cuda.dmma.needs import THREADS, lies_along, loose, numbers, shared_bytes, tiles, unit
 from tilewright.stencils.cuda.dmma.space import TILES, params, rules
 from tilewright.stencils.cuda.large import LargeStencil, product, unfit, untold
 from tilewright.stencils.cuda.source import ARGUED, asked, chosen, written
@@ -109,21 +98,19 @@ class DmmaStencil(LargeStencil):
         p, c = problem, _whole(config)
         cluster = c["cluster_m"] * c["cluster_n"]
         needed = int(tiles(p, c["tile_m"], c["tile_n"], c["cluster_m"], c["cluster_n"]))
-        out = out_bytes(p, c["tile_m"], c["warps_m"], c["staged"])
         return Launch(
             # Tiles that are cut may be fewer than those who share them.
             grid=(max(min(c["blocks"] // cluster, needed), _found(p, c).workers), cluster, 1),
             block=(THREADS, 1, 1),
-            shared=int(shared_bytes(p, c["tile_m"], c["tile_n"], c["depth"], c["stages"], out)),
+            shared=int(shared_bytes(p, c["tile_m"], c["tile_n"], c["depth"], c["stages"])),
             cluster=cluster,
             overlap=bool(c["overlap"]),
         )
 
 
 def _whole(config: Config) -> Config:
-    """A config that may have been recorded before blocks made ready early, and before results left by
-    way of shared memory."""
-    return Config({"overlap": 0, "staged": 0, **config})
+    """A config that may have been recorded before blocks made ready early."""
+    return Config({"overlap": 0, **config})
 
 
 def _found(p: Problem, c: Config) -> Cut:

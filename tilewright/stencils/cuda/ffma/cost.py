@@ -18,7 +18,7 @@ from tilewright.stencils.cuda import cuts
 from tilewright.stencils.cuda.ffma.needs import PIECE, arranged, packed_bytes, tile_m, tile_n, tiles
 
 Columns = Mapping[str, Any]
-SETTLED = {"band": 2048, "a_first": 1, "overlap": 1, "staged": 0}
+SETTLED = {"band": 2048, "a_first": 1, "overlap": 1}
 """What was level with the best; compilers find better registers for the loop where A comes first."""
 WIDE = 1.015
 """Times longer that threads take with more columns than rows, for the same reason."""

@@ -59,9 +59,6 @@
 #ifndef OVERLAP
 #define OVERLAP 0  // programmatic dependent launch: whether blocks make ready while the kernel before this one ends
 #endif
-#ifndef STAGED
-#define STAGED 0  // places of shared memory for results of each warp, which bulk copies take to C; 0: threads store them
-#endif
 #ifndef CUT
 #define CUT 0  // whether tiles are cut along k: the host says which, and who has how much of them
 #endif
@@ -98,7 +95,6 @@ static_assert(LANES_M == 4 || LANES_M == 8, "lanes: four and eight of them have 
 static_assert(ROWS * COLUMNS <= 128, "sums: a thread holds no more than 128");
 static_assert(ROWS % FOUR == 0 && COLUMNS % FOUR == 0, "words: a thread reads words of 16 bytes");
 static_assert(TILE_M <= 256 && TILE_N <= 256, "box: a line of a box has up to 256 numbers");
-static_assert(!STAGED || !COMPLEX, "staged: results that leave by bulk copies are real");
 static_assert(STAGES >= 2, "ring: one slice comes while another one is multiplied");
 static_assert(STEPS % 8 == 0 && DEPTH % STEPS == 0, "steps: fragments are in two places by turns, and lines in eight orders");
 

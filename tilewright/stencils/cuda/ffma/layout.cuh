@@ -1,11 +1,9 @@
 // What is where in shared memory: the ring of slices, each lines of A at one k after the other and then those of B; and barriers.
-// Results on their way lie between both.
 // Of an operand that is turned there a slice is boxes of 32 lines of 128 bytes, one for each k, whose 16 bytes i lie at position
 // i ^ k % 8; before it is turned a line is what one row (of B: column) has along k.
 #pragma once
 
 #include "lib/box.cuh"
-#include "lib/leaving.cuh"
 #include "lib/ring.cuh"
 
 // What the kernel is called with beside the tensor maps. `band`: tiles that a band has along n.
@@ -33,22 +31,10 @@ INLINE Number &number_of(Sums &sum, int i) { return sum[i % ROWS][i / ROWS]; }
 constexpr int THREADS = 32 * WARPS + 128;  // the last warp group loads
 constexpr int OF_A = DEPTH * TILE_M * 4, STAGE = OF_A + DEPTH * TILE_N * 4;
 constexpr int LINE_A = TURN_A ? 128 : TILE_M * 4, LINE_B = TURN_B ? 128 : TILE_N * 4;  // bytes from one k to the next
-// Results of a warp on their way: all of its rows, and four columns of each of its lanes side by side.
-#if STAGED
-typedef Leaving<ROWS * LANES_M, FOUR * LANES_N, 16, STAGED> Out;
-constexpr int OF_OUT = WARPS * Out::BYTES;
-#else
-struct Out {
-    INLINE Out(unsigned char *, int, int) {}
-    INLINE void leave() const {}
-};
-constexpr int OF_OUT = 0;
-#endif
-constexpr int AT_OUT = STAGES * STAGE, AT_BARRIERS = AT_OUT + OF_OUT;
 constexpr int TURNERS = 3;                                                            // warps that turn
 
 // Barriers: a slice has come, has been read, and has been turned.
-INLINE unsigned int barrier(int number) { return shared_address(shared_memory + AT_BARRIERS) + 8 * number; }
+INLINE unsigned int barrier(int number) { return shared_address(shared_memory + STAGES * STAGE) + 8 * number; }
 INLINE unsigned int come_barrier(int slot) { return barrier(slot); }
 INLINE unsigned int gone_barrier(int slot) { return barrier(STAGES + slot); }
 INLINE unsigned int turned_barrier(int slot) { return barrier(2 * STAGES + slot); }

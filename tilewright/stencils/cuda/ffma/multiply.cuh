@@ -46,7 +46,6 @@ INLINE void multiply_tiles(const Product &g, const Packs &packs, const Cut &cut,
     Walk walk(tiles, cut);
     const Meeting meeting(cut, warp, lane);
     const Kept kept(packs, cut, warp, lane);
-    Out out(shared_memory + AT_OUT, warp, lane);
     Turn<STAGES> turn;
     _Pragma("unroll 1") while (walk.next()) {
         // The same in all lanes: registers of the warp count the slices.
@@ -100,15 +99,6 @@ INLINE void multiply_tiles(const Product &g, const Packs &packs, const Cut &cut,
             continue;
         }
         const Tile tile(tiles, walk.number);
-        const int m = tile.m + row, n = tile.n + column;
-#if STAGED
-        const int begin = m - lane_m * FOUR;
-        if (begin + ROWS * LANES_M <= g.m) {
-            store_staged(g, sum, out, begin, n - lane_n * FOUR, lane_m, lane_n);
-            continue;
-        }
-#endif
-        store(g, sum, kept, m, n);
+        store(g, sum, kept, tile.m + row, tile.n + column);
     }
-    out.leave();
 }

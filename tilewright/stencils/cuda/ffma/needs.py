@@ -71,16 +71,9 @@ def kept_bytes(p: Problem, blocks: int, down: int, across: int) -> int:
     return 2 * blocks * down * across * 4 if p.dtype.is_complex else 0
 
 
-def out_bytes(rows: Any, lanes_m: Any, staged: Any) -> Any:
-    """Shared memory for results on their way: of each warp so many places, of four columns of each of its
-    lanes side by side, and 16 bytes behind each column."""
-    return staged * WARPS * (4 * (32 // lanes_m)) * (rows * lanes_m * 4 + 16)
-
-
-def shared_bytes(down: Any, across: Any, depth: Any, stages: Any, out: Any = 0) -> Any:
-    """Shared memory of a block with tiles of so many rows and columns: slices, three barriers of each, and so
-    many bytes for results on their way."""
-    return stages * ((down + across) * depth * 4 + 3 * 8) + out
+def shared_bytes(down: Any, across: Any, depth: Any, stages: Any) -> Any:
+    """Shared memory of a block with tiles of so many rows and columns: slices, and three barriers of each."""
+    return stages * ((down + across) * depth * 4 + 3 * 8)
 
 
 def tiles(p: Problem, down: Any, across: Any) -> Any:

@@ -69,25 +69,3 @@ INLINE void store(const Product &g, const Sums &sum, const Kept &kept, int m, in
             }
     }
 }
-
-#if STAGED
-// All rows of the warp's part of C, which begins at (m, n), are inside of it: its columns leave in bulk.
-INLINE void store_staged(const Product &g, const Sums &sum, Out &out, int m, int n, int lane_m, int lane_n) {
-    const Scalars s = {scalar(g.alpha), scalar(g.beta)};
-    UNROLL for (int four = 0; four < COLUMNS; four += FOUR, n += LANES_N * FOUR) {
-        Stored *const to = g.c + m + n * g.ldc;
-        unsigned char *const place = out.begin();
-        UNROLL for (int j = 0; j < FOUR; j++) {
-            const int column = lane_n * FOUR + j, columns = g.n - n;
-            UNROLL for (int group = 0; group < GROUPS; group++) {
-                const int row = (group * LANES_M + lane_m) * FOUR;
-                Pack<WORD> old, x;
-                if (BETA != 0 && column < columns) global_load(old.vector, (const uint4 *)(to + row + column * g.ldc));
-                UNROLL for (int e = 0; e < WORD; e++) x.element[e] = scaled(s, sum[group * FOUR + e][four + j], old.element[e]);
-                *(uint4 *)(place + column * Out::COLUMN + row * SIZE) = x.vector;
-            }
-        }
-        out.end(to, g.ldc, g.n - n);
-    }
-}
-#endif

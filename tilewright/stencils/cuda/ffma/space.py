@@ -19,7 +19,6 @@ from tilewright.stencils.cuda.ffma.needs import (
     REGISTERS,
     THREADS,
     arranged,
-    out_bytes,
     registers,
     shared_bytes,
     tile_m,
@@ -49,7 +48,6 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("products", (4, 3) if p.dtype.is_complex else (1,)),
         Param("overlap", (0, 1), absent=0),
         Param("turned", (0, 1) if any(arranged(p)) and not p.dtype.is_complex else (0,), absent=0),
-        Param("staged", (0,) if p.dtype.is_complex else (0, 1, 2), absent=0),
     ]
 
 
@@ -104,14 +102,10 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
     )
     yield limits.shared_per_block(
         device,
-        lambda rows, columns, lanes_m, warps_m, depth, stages, staged: shared_bytes(
-            tile_m(rows, lanes_m, warps_m),
-            tile_n(columns, lanes_m, warps_m),
-            depth,
-            stages,
-            out_bytes(rows, lanes_m, staged),
+        lambda rows, columns, lanes_m, warps_m, depth, stages: shared_bytes(
+            tile_m(rows, lanes_m, warps_m), tile_n(columns, lanes_m, warps_m), depth, stages
         ),
-        "the ring, and results on their way, fit",
+        "the ring fits",
     )
     yield Rule(
         "unrolled",

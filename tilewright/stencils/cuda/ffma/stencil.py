@@ -20,8 +20,6 @@ registers are those of S. Boehm, "How to optimize a CUDA matmul kernel" (2022), 
     overlap  whether blocks make ready while the kernel before them in the stream ends
     turned   whether real operands that lie along k are turned in shared memory, and not before, by way of
              device memory
-    staged   places of shared memory for results of each warp, which bulk copies take to C while it multiplies
-             on: 0 none, threads store them
 
 Sizes are in elements, shared memory in bytes. Sizes of the problem are arguments: one binary serves them all.
 """
@@ -40,7 +38,6 @@ from tilewright.stencils.cuda.ffma.needs import (
     THREADS,
     arranged,
     kept_bytes,
-    out_bytes,
     packed_bytes,
     planes,
     shared_bytes,
@@ -114,20 +111,15 @@ class FfmaStencil(LargeStencil):
             # Tiles that are cut may be fewer than those who share them.
             grid=(max(min(c["blocks"], int(tiles(p, down, across))), _found(p, c).workers), 1, 1),
             block=(THREADS, 1, 1),
-            shared=int(shared_bytes(down, across, c["depth"], c["stages"], _out(c))),
+            shared=int(shared_bytes(down, across, c["depth"], c["stages"])),
             overlap=bool(c["overlap"]),
         )
 
 
 def _whole(config: Config) -> Config:
-    """A config that may have been recorded before anything was turned in shared memory, before blocks made
-    ready early, and before results left by way of shared memory."""
-    return Config({"turned": 0, "overlap": 0, "staged": 0, **config})
-
-
-def _out(c: Config) -> int:
-    """Bytes of shared memory for results on their way."""
-    return int(out_bytes(c["rows"], c["lanes_m"], c["staged"]))
+    """A config that may have been recorded before anything was turned in shared memory, and before blocks
+    made ready early."""
+    return Config({"turned": 0, "overlap": 0, **config})
 
 
 def _tile(config: Config) -> tuple[int, int]:

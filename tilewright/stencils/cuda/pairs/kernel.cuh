@@ -99,7 +99,6 @@ constexpr int GROUP_ROWS = PING_PONG ? TILE_N : TILE_N / 2, WIDTH = TILE_M;
 #define LOOSE_A 0
 #define LOOSE_B 0
 constexpr int CLUSTER_K = 1;  // no blocks share the slices of a tile
-#define RESIDENT 1  // block of an SM
 #define LANES 1  // B comes into registers, and is never turned
 constexpr bool FACTOR_ALONG = B_ALONG, FACTOR_CONJ = CONJ_B, OTHER_CONJ = CONJ_A;
 

@@ -108,7 +108,7 @@ UNSURE = 1.02
 
 def best(space: Space, p: Problem, device: Device) -> Config:
     """The cheapest of all configs; where the soft rules leave none, of those that the hardware can run."""
-    settled = SETTLED | {"blocks": device["sms"]} | ({"band": NARROW_BAND} if p.k <= SHALLOW else {})
+    settled = SETTLED | ({"band": NARROW_BAND} if p.k <= SHALLOW else {})
     found = cuts.cheapest(space, settled, lambda columns: clocks(p, device, columns))
     if found is None:
         raise AssertionError(f"no config of warpgroup fits {p.key}, which it accepts")

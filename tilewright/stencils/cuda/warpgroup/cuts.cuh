@@ -12,7 +12,7 @@ constexpr int PARTS = PING_PONG ? 1 : GROUPS;  // of a block's place
 constexpr int FLAGS = 128;                     // bytes that flags are a multiple of
 // Accumulators whose parts are on their way at once, and of how many blocks, as registers allow.
 constexpr int FITTING = SUMS <= 128 ? SLICE / 2 : COMPLEX ? 4 : 8, GATHERED = HELD < FITTING ? HELD : FITTING;
-constexpr int AT_ONCE = LOOSE || RESIDENT > 1 ? 32 / GATHERED : CLUSTER_K > 1 ? 64 / GATHERED : SUMS <= 64 ? 128 / GATHERED : 1;
+constexpr int AT_ONCE = LOOSE ? 32 / GATHERED : CLUSTER_K > 1 ? 64 / GATHERED : SUMS <= 64 ? 128 / GATHERED : 1;
 constexpr int OF_CLUSTER = CLUSTER * CLUSTER_K;  // blocks
 
 // Whether a block may give what it has added: of more sums there are no registers for those of others beside them.

@@ -90,10 +90,6 @@
 #endif
 
 // ---- what follows from them ---------------------------------------------------------------------
-#ifndef RESIDENT
-#define RESIDENT 1  // blocks of an SM: two have half of its registers and of its shared memory each
-#endif
-
 #include "lib/cluster.cuh"
 #include "lib/element.cuh"
 #include "lib/fragment.cuh"
@@ -133,8 +129,6 @@ static_assert(!COPIED || !OVERLAP, "copied-overlap: counters of copies are clear
 static_assert(!(LOOSE || LOOSE_C) || (TYPE_BITS == 16 && CLUSTER_M * CLUSTER_N == 1), "loose: what comes by threads comes to one block");
 static_assert(!(LOOSE || LOOSE_C) || WIDTH * GROUP_ROWS <= 64 * 128, "loose-sums: a warp group holds no more than 64 sums of each thread that threads store");
 static_assert(LOOSE_A * TILE_M + LOOSE_B * TILE_N <= 192, "loose-lines: warps that load hold no more than 192 lines of a slice");
-static_assert(RESIDENT == 1 || (TYPE_BITS == 16 && !LOOSE), "resident: of two blocks of an SM operands are of 16 bits and come by maps");
-static_assert(RESIDENT == 1 || WIDTH == 64, "resident-width: a product of tensor cores of two blocks of an SM has 64 columns, or the compiler finds no registers");
 static_assert(STAGES >= 2, "ring: one slice comes while another one is multiplied");
 
 // ---- the kernel ---------------------------------------------------------------------------------
@@ -151,7 +145,7 @@ extern __shared__ __align__(1024) unsigned char shared_memory[];
 #include "warpgroup/joins.cuh"
 #include "warpgroup/multiply.cuh"
 
-extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
 warpgroup(const __grid_constant__ Product g, const __grid_constant__ From<LOOSE_A>::Type map_a,
           const __grid_constant__ From<LOOSE_B>::Type map_b, const __grid_constant__ From<LOOSE || LOOSE_C>::Type map_c
 #if CUT || COPIED

@@ -21,7 +21,6 @@ from tilewright.stencils.cuda.warpgroup.needs import (
     group_sums,
     loose,
     shared_bytes,
-    sides,
     slice_of,
     stage_bytes,
     tiles,
@@ -50,17 +49,12 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("overlap", (0, 1)),
         Param("band", BANDS),
         Param("backwards", (0, 1)),
-        Param("blocks", (device["sms"], *_pairs(p, device))),
+        Param("blocks", (device["sms"],)),
         Param("cut", CUTS, absent=0),
         Param("lanes", (0, *by_lanes(p)), absent=0),
         Param("copied", (0, *by_lanes(p)), absent=0),
         Param("behind", (0, 1) if by_lanes(p) else (0,), absent=0),
     ]
-
-
-def _pairs(p: Problem, device: Device) -> tuple[int, ...]:
-    """Blocks of which each SM has two: of 16 bits that come by tensor maps."""
-    return (2 * device["sms"],) if p.dtype.itemsize == 2 and not any(loose(p)[:2]) else ()
 
 
 def by_lanes(p: Problem) -> tuple[int, ...]:
@@ -119,14 +113,6 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
             (not any(loose(p))) | (group_sums(tile_m, tile_n, ping_pong) <= 64 * 128)
         ),
     )
-    yield Rule(
-        "resident-width",
-        "hard",
-        "a product of tensor cores of two blocks of an SM has 64 columns, or the compiler finds no registers",
-        lambda tile_m, tile_n, lanes, blocks: (
-            (blocks <= device["sms"]) | (sides(tile_m, tile_n, lanes)[1] == BLOCK)
-        ),
-    )
     loose_a, loose_b, _ = loose(p)
     yield Rule(
         "loose-lines",
@@ -172,14 +158,6 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
 
     yield from copies.rules(lambda copied: copies.elements(p.m, p.n, p.k, copied) <= copies.MOST, idle)
     yield limits.shared_per_block(device, shared_bytes, "the ring and boxes of C fit")
-
-    def halved(
-        tile_m: Any, tile_n: Any, stages: Any, outs: Any, ping_pong: Any, cluster_k: Any, blocks: Any
-    ) -> Any:
-        own = shared_bytes(tile_m, tile_n, stages, outs, ping_pong, cluster_k) + device["shared_reserved"]
-        return (blocks <= device["sms"]) | (2 * own <= device["shared_per_sm"])
-
-    yield Rule("resident-shared", "queryable", "the shared memory of two blocks fits on an SM", halved)
     yield Rule(
         "tile-in-m",
         "soft",

@@ -15,8 +15,7 @@ et al., "CUTLASS" (2023), and of P. Shankhdhar, "Outperforming cuBLAS on H100" (
     overlap  whether blocks make ready while the kernel before them in the stream ends
     band     columns of C in which tiles are near each other in time
     backwards  whether every other tile of a block runs backwards along k
-    blocks   of the whole grid: they stay and walk over the tiles. Where there are more than SMs, two of each
-             are on an SM: one begins or stores while the other one multiplies
+    blocks   of the whole grid: they stay and walk over the tiles
     cut      along k: 0 no tile, 1 those of the last two waves, so that all blocks have as much to do; more:
              those of the last wave, each in so many equal parts, while there are blocks. Parts meet in device
              memory and are added in a fixed order
@@ -119,8 +118,7 @@ class WarpGroupStencil(LargeStencil):
         c = _whole(config)
         named = zip(("LOOSE_A", "LOOSE_B", "LOOSE_C"), map(int, loose(problem)), strict=True)
         parts = asked(problem) | dict(named) | chosen(c, ARGUED)
-        resident = 1 + (c["blocks"] > device["sms"])
-        return written("warpgroup", parts | {"RESIDENT": resident, "CUT": int(c["cut"] > 0)})
+        return written("warpgroup", parts | {"CUT": int(c["cut"] > 0)})
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         p, c = problem, _whole(config)

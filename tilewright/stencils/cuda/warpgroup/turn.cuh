@@ -5,9 +5,8 @@
 
 // Halves of a box that are on their way at once, as registers allow: groups that hold more sums leave fewer.
 constexpr int HALVES = SUMS <= 128 ? 2 : 1;
-// Registers of a thread at its beginning, of one that loads, turns or copies, and of one that multiplies: what three groups begin with.
-constexpr int BEGUN = RESIDENT > 1 ? 80 : 168;
-constexpr int FEW = TURNED ? (HALVES > 1 ? 56 : 40) : BEHIND ? 72 : LOOSE ? 152 : 24, MANY = (3 * BEGUN - FEW) / 16 * 8;
+// Registers of a thread that loads, turns or copies, and of one that multiplies: what three groups begin with.
+constexpr int FEW = TURNED ? (HALVES > 1 ? 56 : 40) : BEHIND ? 72 : LOOSE ? 152 : 24, MANY = (3 * 168 - FEW) / 2;
 
 // A whole warp, one of TURNERS.
 INLINE void turn_slices(const Product &g, const Cut &cut, int number, int lane) {
