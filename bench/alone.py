@@ -100,7 +100,7 @@ def listed(letter: str) -> Iterator[Problem]:
 
 
 def near(letter: str, count: int, seed: int) -> Iterator[Problem]:
-    """Random neighbours of the list in turns, the same for a seed: extents longer or shorter by themselves."""
+    """Random neighbours of the list in turns, the same for a seed: each extent longer or shorter alone."""
     draw = random.Random(f"near {seed} {letter}")
     for number in range(count):
         extents = map(int, LISTED[number % len(LISTED)].split("x"))
