@@ -57,9 +57,9 @@ STORED = 28
 KEEPS, WRITTEN = 40e6, 1600
 """Bytes of a C that is larger than the second-level cache, and what device memory takes of it in a clock."""
 SHALLOW, AHEAD, CROWDED = 128, 1.5, 0.05
-"""k of a real product with such a C up to which it matters, tiles that are on their way, beyond these, and how
-much longer it takes then: 8192 x 8192 x 64 took 1.05 to 1.06 times as long with slices of 1.75 tiles and of
-two as with those of 1.25 and 1.5. Why stores wait for loads there is not known."""
+"""k of a real product with such a C up to which it matters, tiles that are on their way, beyond these, and
+how much longer it takes then: 8192 x 8192 x 64 took 1.05 to 1.06 times as long with slices of 1.75 tiles and
+of two as with those of 1.25 and 1.5. Why stores wait for loads there is not known."""
 BEGUN = 2500
 """Clocks of a launch and of the first slice of a block."""
 ASKEW = 1.01
