@@ -56,6 +56,8 @@ STORED = 28
 """Bytes of C that a block stores in a clock."""
 KEEPS, WRITTEN = 40e6, 1600
 """Bytes of a C that is larger than the second-level cache, and what device memory takes of it in a clock."""
+NARROW_BAND = 128
+"""The band of such a real product: blocks then store whole columns of C at a time."""
 SHALLOW, AHEAD, CROWDED = 128, 1.5, 0.05
 """k of a real product with such a C up to which it matters, tiles that are on their way, beyond these, and
 how much longer it takes then: 8192 x 8192 x 64 took 1.05 to 1.06 times as long with slices of 1.75 tiles and
@@ -78,11 +80,17 @@ each, and of complex numbers."""
 def best(space: Space, p: Problem, device: Device) -> Config:
     """The cheapest of all configs; where the soft rules leave none, of those that the hardware can run."""
     # What was best or level with the best for all tiles.
-    settled = {"band": 2048, "backwards": 1, "overlap": 1}
+    band = NARROW_BAND if stored_most(p) else 2048
+    settled = {"band": band, "backwards": 1, "overlap": 1}
     found = cuts.cheapest(space, settled, lambda columns: clocks(p, device, columns))
     if found is None:
         raise AssertionError(f"no config of dmma fits {p.key}, which it accepts")
     return found
+
+
+def stored_most(p: Problem) -> bool:
+    """Whether a product is real, and hardly more than stores of a C that no cache holds."""
+    return p.k <= SHALLOW and not p.dtype.is_complex and p.m * p.n * p.dtype.itemsize > KEEPS
 
 
 def form(p: Problem) -> int:
@@ -121,7 +129,7 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     cut = columns["cut"]
     made, joined = cuts.clocks(count, places, slices, cut, slice_clocks, ASKEW, stored, sums)
     result = p.m * p.n * p.dtype.itemsize
-    if result > KEEPS and p.k <= SHALLOW and parts == 1:
+    if stored_most(p):
         order = order + CROWDED * (columns["stages"] * depth > AHEAD * p.k)
     made = made * order
     # Where memory is the limit, whatever the config, a little of the rest still tells configs apart.
