@@ -317,6 +317,7 @@ def main() -> None:
         raise SystemExit(f"nothing to measure on: {reason}")
     begin = time.monotonic()
     device = dispatch.device("cuda")
+    draws: dict[str, Callable[[str, int, int], Iterator[Problem]]]
     draws = {"random": drawn, "near": near, "skinny": lambda letter, count, seed: listed(letter)}
     every = [
         draws[options.what](letter, options.count, options.seed) for letter in lines.letters(options.types)
