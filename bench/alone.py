@@ -1,7 +1,8 @@
-"""Random products alone beside cuBLAS, on a GPU: ``python -m bench.alone random`` or ``skinny``.
+"""Random products alone beside cuBLAS, on a GPU: ``python -m bench.alone random``, ``skinny`` or ``near``.
 
 random     m, n and k log-uniform in 16..16384, half of the shapes with multiples of 8, the others with any
 skinny     rank-k updates, thin and small products of a list
+near       neighbours of that list, each extent 0.6 to 1.6 times as long, at random
 
 Each product is timed by PyTorch and, in turns with that, by the default of every stencil that accepts it
 (``--by defaults``), by what a call runs (``--by calls``), or both. A line of the file is one way of one
@@ -62,6 +63,8 @@ LISTED = (
     *("16x8192x8192", "8192x16x8192", "512x512x512", "1024x1024x1024"),
 )
 """The list of ``skinny``."""
+NEAR, UNIT = 1.6, 8
+"""How many times longer or shorter extents of ``near`` are at most, and what they are multiples of."""
 Run = Callable[[], object]
 
 
@@ -93,6 +96,15 @@ def listed(letter: str) -> Iterator[Problem]:
     """The products of the list: row-major ones, as everybody calls them, so A and B are swapped here."""
     for size in LISTED:
         m, n, k = size.split("x")
+        yield Problem.parse(f"{letter}:nn:{n}x{m}x{k}")[0]
+
+
+def near(letter: str, count: int, seed: int) -> Iterator[Problem]:
+    """Random neighbours of the list in turns, the same for a seed: each extent longer or shorter alone."""
+    draw = random.Random(f"near {seed} {letter}")
+    for number in range(count):
+        extents = map(int, LISTED[number % len(LISTED)].split("x"))
+        m, n, k = (UNIT * max(2, round(extent * NEAR ** draw.uniform(-1, 1) / UNIT)) for extent in extents)
         yield Problem.parse(f"{letter}:nn:{n}x{m}x{k}")[0]
 
 
@@ -287,7 +299,7 @@ def main() -> None:
         prog="bench.alone", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("what", choices=("random", "skinny"))
+    add("what", choices=("random", "skinny", "near"))
     add("--types", default="h,s,d,c,z", help="default: h,s,d,c,z")
     add("--count", type=int, default=100, help="shapes of a type (default: 100)")
     add("--seed", type=int, default=1, help="of what is drawn (default: 1)")
@@ -305,9 +317,10 @@ def main() -> None:
         raise SystemExit(f"nothing to measure on: {reason}")
     begin = time.monotonic()
     device = dispatch.device("cuda")
+    draws: dict[str, Callable[[str, int, int], Iterator[Problem]]]
+    draws = {"random": drawn, "near": near, "skinny": lambda letter, count, seed: listed(letter)}
     every = [
-        drawn(letter, options.count, options.seed) if options.what == "random" else listed(letter)
-        for letter in lines.letters(options.types)
+        draws[options.what](letter, options.count, options.seed) for letter in lines.letters(options.types)
     ]
     # Types in turns: what ends at its limit has some of all.
     asked = [p for p in chain.from_iterable(zip_longest(*every)) if p is not None]

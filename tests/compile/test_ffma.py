@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests import marks
 from tilewright.model import Problem
 from tilewright.stencils.cuda.ffma.needs import THREADS
@@ -25,3 +27,15 @@ def test_the_most_sums_keep_what_they_promise() -> None:
     assert (facts["warnings"], facts["spills"], facts["stack"]) == (0, 0, 0), (config, facts)
     # What the warps end with is not more than the block began with.
     assert 128 * (24 + 2 * 240) <= THREADS * facts["registers"] <= H200["registers_per_sm"]
+
+
+@pytest.mark.parametrize("text", ["s:nn:64x8192x8192", "s:nn:8192x64x8192", "s:tn:64x8192x8192"])
+def test_warps_that_turn_slices_of_cut_tiles_have_room_to_count_them(text: str) -> None:
+    """Beside 64 sums of a thread they had too few registers, and the default spilled."""
+    p = Problem.parse(text)[0]
+    config = FFMA.default(p, H200)
+    assert (config["rows"] * config["columns"], config["cut"], config["turned"]) == (64, 1, 1)
+    facts = dict(nvrtc.compile(FFMA.source(p, config, H200), H200).facts)
+    assert (facts["warnings"], facts["spills"], facts["stack"]) == (0, 0, 0), (config, facts)
+    # What the warps end with is not more than the block began with.
+    assert 128 * (88 + 2 * 208) <= THREADS * facts["registers"] <= H200["registers_per_sm"]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.alone import HIGH, LOW, drawn, listed
+from bench.alone import HIGH, LISTED, LOW, drawn, listed, near
 from bench.foretold import added, gathered, timed, verdicts
 from tilewright.model import Problem
 from tilewright.planning import alike, alone, dispatch
@@ -177,3 +177,13 @@ def test_what_ships_is_points() -> None:
                     assert max(at[:3]) > alone.SHORT
                     assert row[-1] > 0
                     assert len(alone.coordinates(letter, at)) == 12
+
+
+def test_neighbours_of_the_list_are_the_same_for_a_seed() -> None:
+    found = list(near("h", len(LISTED) + 2, 5))
+    assert found == list(near("h", len(LISTED) + 2, 5)) != list(near("h", len(LISTED) + 2, 6))
+    for p, q in zip(found, listed("h"), strict=False):
+        assert all(
+            extent % 8 == 0 and 0.6 < extent / of_list < 1.7
+            for extent, of_list in zip(p.extents, q.extents, strict=True)
+        )

@@ -205,3 +205,8 @@ def test_the_model_counts_what_a_product_takes() -> None:
     assert of("s:nt:4096x4096x4096") < of("s:tn:4096x4096x4096") < 1.05 * of("s:nt:4096x4096x4096")
     # Where an operand is long and its product thin, turning it in shared memory takes no pass over it.
     assert of("s:nn:128x8192x8192", turned=1) < 0.9 * of("s:nn:128x8192x8192")
+
+
+def test_few_slices_are_not_cut_in_equal_lengths() -> None:
+    for text in ("s:7368x8976x48", "s:9696x5480x24", "s:5488x7552x40"):
+        assert FFMA.default(problem(text), H200)["cut"] != 1

@@ -44,17 +44,24 @@ MEMORY = 22
 MOVED, TOGETHER = 0.02, {1: 1.01, 2: 1.003}
 """What bytes that are moved cost by the power that they take, and times longer that two blocks take that wait
 for each other and share an operand, of real and of complex numbers."""
-SMALL, CACHED = 3e7, 40
-"""Bytes of a product that both halves of that cache soon have, and what it brings of its operands: a guess
-from what it does for ``warpgroup``."""
+SMALL, CACHED = 3e7, 50
+"""Bytes of a product that both halves of that cache soon have, and what it brings of its operands."""
 FEW_BYTES, PAIRED = 2e7, 1500
 """Bytes of operands that are few, and clocks more that clusters take then: what they cost ``warpgroup``."""
 BROUGHT, SCATTERED = 2100, 1.02
 """Bytes that device memory brings in a clock, and times longer where all blocks are at different k."""
 LATENCY = 30
 """Clocks of waits for a slice that could be on its way no earlier than its predecessor was read."""
-STORED = 16
+STORED = 28
 """Bytes of C that a block stores in a clock."""
+KEEPS, WRITTEN = 40e6, 1600
+"""Bytes of a C that is larger than the second-level cache, and what device memory takes of it in a clock."""
+NARROW_BAND = 128
+"""The band of such a real product: blocks then store whole columns of C at a time."""
+SHALLOW, AHEAD, CROWDED = 128, 1.5, 0.05
+"""k of a real product with such a C up to which it matters, tiles that are on their way, beyond these, and
+how much longer it takes then: 8192 x 8192 x 64 took 1.05 to 1.06 times as long with slices of 1.75 tiles and
+of two as with those of 1.25 and 1.5. Why stores wait for loads there is not known."""
 BEGUN = 2500
 """Clocks of a launch and of the first slice of a block."""
 ASKEW = 1.01
@@ -73,11 +80,17 @@ each, and of complex numbers."""
 def best(space: Space, p: Problem, device: Device) -> Config:
     """The cheapest of all configs; where the soft rules leave none, of those that the hardware can run."""
     # What was best or level with the best for all tiles.
-    settled = {"band": 2048, "backwards": 1, "overlap": 1}
+    band = NARROW_BAND if stored_most(p) else 2048
+    settled = {"band": band, "backwards": 1, "overlap": 1}
     found = cuts.cheapest(space, settled, lambda columns: clocks(p, device, columns))
     if found is None:
         raise AssertionError(f"no config of dmma fits {p.key}, which it accepts")
     return found
+
+
+def stored_most(p: Problem) -> bool:
+    """Whether a product is real, and hardly more than stores of a C that no cache holds."""
+    return p.k <= SHALLOW and not p.dtype.is_complex and p.m * p.n * p.dtype.itemsize > KEEPS
 
 
 def form(p: Problem) -> int:
@@ -115,8 +128,12 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     sums = shared * tile_m * tile_n * p.dtype.itemsize
     cut = columns["cut"]
     made, joined = cuts.clocks(count, places, slices, cut, slice_clocks, ASKEW, stored, sums)
+    result = p.m * p.n * p.dtype.itemsize
+    if stored_most(p):
+        order = order + CROWDED * (columns["stages"] * depth > AHEAD * p.k)
     made = made * order
     # Where memory is the limit, whatever the config, a little of the rest still tells configs apart.
     few = (p.m + p.n) * p.k * p.dtype.itemsize <= FEW_BYTES
-    least = p.bytes / BROUGHT * np.where(cut == 1, SCATTERED, 1)
+    written = result * (1 / WRITTEN - 1 / BROUGHT) if result > KEEPS else 0
+    least = (p.bytes / BROUGHT + written) * np.where(cut == 1, SCATTERED, 1)
     return np.maximum(made, least) + made / 64 + joined + BEGUN + PAIRED * few * (shared > 1)

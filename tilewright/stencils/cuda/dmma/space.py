@@ -38,7 +38,7 @@ FEW_SLICES, LOOSE_SLICES = 16, 32
 """Slices of a tile of real numbers from which on equal lengths for all blocks pay; where numbers come one by
 one. With fewer defaults that cut so made 0.84 to 0.97 of cuBLAS (81 products on an H200), and those that cut
 nothing 0.99 to 1.53 (86 products)."""
-BANDS = (1024, 2048, 4096)
+BANDS = (128, 1024, 2048, 4096)
 
 
 def params(p: Problem, device: Device) -> list[Param]:

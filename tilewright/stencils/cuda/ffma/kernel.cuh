@@ -84,6 +84,10 @@ constexpr int SLICE = DEPTH;                   // what tiles.cuh calls it
 constexpr int MOST = 2048;                     // multiply-adds of a thread that the instruction cache holds
 constexpr int STEPS = ROWS * COLUMNS * DEPTH > MOST ? MOST / (ROWS * COLUMNS) : DEPTH;  // along k that are written out
 constexpr int CLUSTER_M = 1, CLUSTER_N = 1, CLUSTER = 1;  // blocks share nothing
+// Registers of warps that load, turn or pack, and of those that sum: where tiles are cut, warps that turn count more, and found no room for it
+// beside 64 sums, with which there are registers to spare.
+constexpr bool COUNTS = TURNED && CUT && ROWS * COLUMNS == 64;
+constexpr int SHARING = COUNTS ? 88 : COMPLEX || TURNED ? 56 : PACKED ? 40 : 24, SUMMING = COUNTS ? 208 : COMPLEX || TURNED ? 224 : PACKED ? 232 : 240;
 
 static_assert(TYPE_BITS == 32, "type: float32, real or complex");
 static_assert((!ARRANGE_A || TILE_M % 32 == 0) && (!ARRANGE_B || TILE_N % 32 == 0), "packs: a warp packs or turns 32 rows of a tile");
@@ -133,11 +137,11 @@ ffma(const __grid_constant__ Product g, const __grid_constant__ Packs packs, con
     if (OVERLAP) asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
     pack(g, packs, cut, warp, lane);
     if (warp >= WARPS) {
-        registers_given<COMPLEX || TURNED ? 56 : PACKED ? 40 : 24>();
+        registers_given<SHARING>();
         if (warp == WARPS) come(g, cut, packs, map_a, map_b, lane == 0);
         else if (TURNED) turn_slices(g, cut, warp - WARPS - 1, lane);
     } else {
-        registers_taken<COMPLEX || TURNED ? 224 : PACKED ? 232 : 240>();
+        registers_taken<SUMMING>();
         multiply_tiles(g, packs, cut, warp, lane);
     }
 }
