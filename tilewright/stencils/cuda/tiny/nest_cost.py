@@ -30,6 +30,7 @@ from tilewright.stencils.cuda.tiny.needs import (
     items,
     kept,
     pairs,
+    part_asked,
     pieces,
     registers,
     room,
@@ -60,6 +61,8 @@ _WHOLE = 100
 """The same of one."""
 _SOME = 128
 """Products of a group, about, of which the first warp's are looked at."""
+_SPARED = 0.75
+"""The part of A and B that blocks ask for which walk over neighbouring groups, at most, for which they do."""
 _PARTS = 3
 """Times that a sector is written in part, at most, by threads that write C themselves."""
 
@@ -145,10 +148,11 @@ def cost(p: Problem, device: Device, columns: Columns, found: list[Work], x: Map
     whole = rounds(p, group, "bulk") * group / p.products
     computed = computed * whole + between / group / np.minimum(per_sm, 8)
     brought = stage_bytes(p, group, 0, "bulk")
+    asked = brought * np.where(columns["reuse"] == 1, part_asked(p, group), 1.0)
     made = group * p.m * p.n * p.dtype.itemsize
     wanted = x["nest_flying"] * 1024 * brought / (brought + made)
     flying = np.minimum(1.0, per_sm * stages * brought / wanted) ** x["nest_flying_power"]
-    memory, cache = p.bytes / x["nest_bytes"] / flying, (brought + made) / group / x["nest_cache"] * whole
+    memory, cache = p.bytes / x["nest_bytes"] / flying, (asked + made) / group / x["nest_cache"] * whole
     power = x["nest_power"]
     return (computed**power + memory**power + cache**power) ** (1 / power)
 
@@ -403,6 +407,11 @@ def _wavefronts(at: NDArray[Any], wide: int) -> int:
     return found
 
 
+def reuses(p: Problem, group: Any) -> Any:
+    """Whether blocks had better walk over neighbouring groups."""
+    return (part_asked(p, group) <= _SPARED).astype(int)
+
+
 # -- rings -------------------------------------------------------------------------------------------------
 def _rings(space: Space, p: Problem, device: Device, found: list[Work], x: Mapping[str, Any]) -> Columns:
     """All rings of some tiles, in as many blocks as an SM holds, and in half of them."""
@@ -430,5 +439,6 @@ def _rings(space: Space, p: Problem, device: Device, found: list[Work], x: Mappi
     shared = shared_bytes(p, "bulk", columns["group"], columns["stages"], 0, columns["direct"])
     most = np.minimum(resident(shared, needed, columns["warps"], device), x["blocks"])
     columns["blocks"] = np.array((0, *PER_SM))[np.searchsorted(PER_SM, most, side="right")] * device["sms"]
+    columns["reuse"] = reuses(p, columns["group"])
     fits = columns["blocks"] > 0
     return {name: column[fits] for name, column in columns.items()}

@@ -13,18 +13,38 @@
 #include "tiny/multiply_pair.cuh"
 #endif
 
-// What is known of a piece in a stage: its C, its products, and by how much A, B and C begin behind a multiple of 16 bytes.
+// What is known of a piece in a stage: its C, its products, by how much A, B and C begin behind a multiple of 16 bytes, and
+// the stages in which A and B are, where those may be of an earlier group (REUSE).
 struct Known {
     Stored *c;
-    unsigned int rest, unused;
+    unsigned int rest, stages;
     INLINE int products() const { return (int)(rest >> 12); }
     INLINE int skew(int operand) const { return (int)(rest >> 4 * operand & 15); }
+    INLINE int stage(int operand) const { return (int)(stages >> 8 * operand & 255); }
 };
 static_assert(sizeof(Known) == 16, "needs.py counts 16 bytes");
-INLINE Known known_of(int products, const Stored *a, const Stored *b, Stored *c) {
+INLINE Known known_of(int products, const Stored *a, const Stored *b, Stored *c, unsigned int stages) {
     auto skew = [](const Stored *at) { return (unsigned int)(unsigned long long)at % 16; };
-    return Known{c, (unsigned int)products << 12 | skew(c) << 8 | skew(b) << 4 | skew(a), 0};
+    return Known{c, (unsigned int)products << 12 | skew(c) << 8 | skew(b) << 4 | skew(a), stages};
 }
+
+// What a thread asked for last of an operand, and the stage in which it is. With REUSE what the next group has as well is not
+// brought again, and each operand goes round the ring by itself: of the groups of which a stage may still be read, as many as
+// there are stages, none has what lies in the stage that is filled, as that is of a group before them.
+struct Asked {
+    const Stored *from = nullptr;
+    int bytes = 0, stage = STAGES - 1;
+    // Whether so many bytes must be brought for a group whose own stage is `own`.
+    INLINE bool anew(const Stored *at, int count, int own) {
+        if (REUSE && from == at && bytes == count) return false;
+        from = at;
+        bytes = count;
+        stage = !REUSE ? own : stage == STAGES - 1 ? 0 : stage + 1;
+        return true;
+    }
+    INLINE unsigned char *place() const { return shared_memory + AT_RING + stage * STAGE; }
+};
+INLINE unsigned int stages_of(const Asked &a, const Asked &b) { return (unsigned int)(a.stage | b.stage << 8); }
 
 // Asks for a piece of so many bytes. The bytes of the bulk copy are those of whole_vectors().
 INLINE int whole_vectors(const Stored *from, int bytes) { return ((int)((unsigned long long)from % 16) + bytes) / 16 * 16; }
@@ -120,25 +140,28 @@ INLINE void multiply_products(Find find, const Scalars &s) {
 }
 
 // Walks over the groups of a block. The first ASKERS threads, by `mine`, ask for what a group reads: `fetch` for that of a
-// group, to a stage, and writes down what is known of its pieces in a slot. `multiply` makes the results of a stage.
+// group, for a stage, and writes down what is known of its pieces in a slot. `multiply` makes the results of a stage.
 template <int ASKERS, bool TWICE, typename Fetch, typename Multiply>
 INLINE void walk(int groups, int mine, Known *known, unsigned long long policy, Fetch fetch, Multiply multiply_stage) {
-    const int blocks = gridDim.x;
     const bool asks = mine < ASKERS;
+    // Blocks go over the groups side by side, or with REUSE each over neighbouring ones.
+    const int step = REUSE ? 1 : gridDim.x;
+    const long long begin = REUSE ? (long long)groups * blockIdx.x / gridDim.x : blockIdx.x;
+    const long long end = REUSE ? (long long)groups * (blockIdx.x + 1) / gridDim.x : groups;
     unsigned char *const ring = shared_memory + AT_RING;
     const unsigned int barriers = shared_address(shared_memory);
     auto ask = [&](long long group, int to, int slot) {
-        if (group < groups) fetch(group, ring + to * STAGE, barriers + 8 * to, known[slot * ASKERS + mine]);
+        if (group < end) fetch(group, to, barriers + 8 * to, known[slot * ASKERS + mine]);
     };
     if (threadIdx.x == 0) {
         UNROLL for (int i = 0; i < STAGES; i++) barrier_start_for(barriers + 8 * i, ASKERS * (TWICE ? 2 : 1));
         barriers_started();
     }
     block_sync();
-    if (asks) UNROLL for (int i = 0; i < STAGES; i++) ask(blockIdx.x + (long long)i * blocks, i, i);
+    if (asks) UNROLL for (int i = 0; i < STAGES; i++) ask(begin + (long long)i * step, i, i);
     int now = 0, out = 0, slot = 0;
     unsigned int parity = 0;
-    _Pragma("unroll 1") for (long long group = blockIdx.x; group < groups; group += blocks) {
+    _Pragma("unroll 1") for (long long group = begin; group < end; group += step) {
         unsigned char *const to = shared_memory + AT_OUT + out * BYTES_C;
         const Known *const pieces = known + slot * ASKERS;
         barrier_wait(barriers + 8 * now, parity);
@@ -149,7 +172,7 @@ INLINE void walk(int groups, int mine, Known *known, unsigned long long policy, 
         if (!DIRECT) write_edges(pieces, to);
         if (asks) {
             if (!DIRECT && mine < PIECES) write_whole(pieces[mine], to + mine * ROOM_C, policy);
-            ask(group + (long long)STAGES * blocks, now, slot ? slot - 1 : STAGES);
+            ask(group + (long long)STAGES * step, now, slot ? slot - 1 : STAGES);
         }
         slot = slot == STAGES ? 0 : slot + 1;
         out ^= 1;
