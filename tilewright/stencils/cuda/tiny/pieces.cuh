@@ -139,10 +139,22 @@ INLINE void multiply_products(Find find, const Scalars &s) {
     }
 }
 
-// Walks over the groups of a block. The first ASKERS threads, by `mine`, ask for what a group reads: `fetch` for that of a
-// group, for a stage, and writes down what is known of its pieces in a slot. `multiply` makes the results of a stage.
-template <int ASKERS, bool TWICE, typename Fetch, typename Multiply>
-INLINE void walk(int groups, int mine, Known *known, unsigned long long policy, Fetch fetch, Multiply multiply_stage) {
+// A piece of each operand that a thread asks for, and products of that of C.
+struct Request {
+    const Stored *a = nullptr, *b = nullptr;
+    Stored *c = nullptr;
+    int bytes_a = 0, bytes_b = 0, products = 0;
+};
+
+// The number of a thread among those that ask: neighbours are in different warps, the first ones in the last warps, which have
+// the fewest tiles.
+INLINE int asker() { return WARPS - 1 - threadIdx.x / 32 + threadIdx.x % 32 * WARPS; }
+
+// Walks over the groups of a block. The first ASKERS threads, by `mine`, ask for what a group reads: `locate` says what that
+// is, which takes as long as some multiply-adds and is done before threads wait for each other; `fetch` asks, for a
+// stage, and writes down what is known of its pieces in a slot. `multiply` makes the results of a stage.
+template <int ASKERS, bool TWICE, typename Locate, typename Fetch, typename Multiply>
+INLINE void walk(int groups, int mine, Known *known, unsigned long long policy, Locate locate, Fetch fetch, Multiply multiply_stage) {
     const bool asks = mine < ASKERS;
     // Blocks go over the groups side by side, or with REUSE each over neighbouring ones.
     const int step = REUSE ? 1 : gridDim.x;
@@ -150,15 +162,13 @@ INLINE void walk(int groups, int mine, Known *known, unsigned long long policy, 
     const long long end = REUSE ? (long long)groups * (blockIdx.x + 1) / gridDim.x : groups;
     unsigned char *const ring = shared_memory + AT_RING;
     const unsigned int barriers = shared_address(shared_memory);
-    auto ask = [&](long long group, int to, int slot) {
-        if (group < end) fetch(group, to, barriers + 8 * to, known[slot * ASKERS + mine]);
-    };
+    auto ask = [&](const Request &request, int to, int slot) { fetch(request, to, barriers + 8 * to, known[slot * ASKERS + mine]); };
     if (threadIdx.x == 0) {
         UNROLL for (int i = 0; i < STAGES; i++) barrier_start_for(barriers + 8 * i, ASKERS * (TWICE ? 2 : 1));
         barriers_started();
     }
     block_sync();
-    if (asks) UNROLL for (int i = 0; i < STAGES; i++) ask(begin + (long long)i * step, i, i);
+    if (asks) UNROLL for (int i = 0; i < STAGES; i++) if (begin + (long long)i * step < end) ask(locate(begin + (long long)i * step), i, i);
     int now = 0, out = 0, slot = 0;
     unsigned int parity = 0;
     _Pragma("unroll 1") for (long long group = begin; group < end; group += step) {
@@ -166,13 +176,16 @@ INLINE void walk(int groups, int mine, Known *known, unsigned long long policy, 
         const Known *const pieces = known + slot * ASKERS;
         barrier_wait(barriers + 8 * now, parity);
         multiply_stage(group, pieces, ring + now * STAGE, to);
+        const bool goes_on = asks && group + (long long)STAGES * step < end;
+        Request next;
+        if (goes_on) next = locate(group + (long long)STAGES * step);
         if (!DIRECT || TWICE) async_fence();   // bulk copies read what threads wrote, and write where they did
         if (!DIRECT && asks) bulk_read<0>();  // the other buffer, which the next group is written to, has been read
         block_sync();  // this one is written, and the stage is free
         if (!DIRECT) write_edges(pieces, to);
         if (asks) {
             if (!DIRECT && mine < PIECES) write_whole(pieces[mine], to + mine * ROOM_C, policy);
-            ask(group + (long long)STAGES * step, now, slot ? slot - 1 : STAGES);
+            if (goes_on) ask(next, now, slot ? slot - 1 : STAGES);
         }
         slot = slot == STAGES ? 0 : slot + 1;
         out ^= 1;
