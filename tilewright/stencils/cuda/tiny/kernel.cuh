@@ -190,7 +190,7 @@ static_assert(SEVERAL < 8 || (TYPE_BITS == 16 && !COMPLEX && TILES == 1),
 static_assert(SEVERAL < 8 || ((SHARED_A || HELD_A) && !TURNED_B) || ((SHARED_B || HELD_B) && !TURNED_A),
               "stacked: they are neighbours in a run, which shares an operand");
 static_assert(DIRECT == 0 || PIECEWISE, "direct: bulk copies of runs or tiles have a C that threads can write");
-static_assert(REUSE == 0 || PIECEWISE, "reuse: bulk copies bring runs or tiles");
+static_assert(REUSE == 0 || PIECEWISE, "reuse-bulk: bulk copies of runs or tiles are spared");
 static_assert(MMA == 0 || TYPE_BITS != 32, "mma-type: tensor cores take float64 and 16 bits");
 static_assert(MMA == 0 || PATH != 0, "mma-staged: tensor cores read what passed through shared memory");
 static_assert(MMA == 0 || (MMA == 16 || (MMA == 8 && TYPE_BITS == 64)),
