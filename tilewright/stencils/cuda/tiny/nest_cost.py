@@ -63,6 +63,8 @@ _SOME = 128
 """Products of a group, about, of which the first warp's are looked at."""
 _SPARED = 0.75
 """The part of A and B that blocks ask for which walk over neighbouring groups, at most, for which they do."""
+_LARGE = 1024
+"""Bytes of a C that is large."""
 _PARTS = 3
 """Times that a sector is written in part, at most, by threads that write C themselves."""
 
@@ -408,8 +410,11 @@ def _wavefronts(at: NDArray[Any], wide: int) -> int:
 
 
 def reuses(p: Problem, group: Any) -> Any:
-    """Whether blocks had better walk over neighbouring groups."""
-    return (part_asked(p, group) <= _SPARED).astype(int)
+    """Whether blocks had better walk over neighbouring groups: of small matrices that have much in common.
+    (On an H200 this made such batches up to 1.37 times as fast, and those of larger matrices and of most in
+    16 bits, whose pace others set, 0.94 to 1.05 times.)"""
+    small = p.m * p.n * p.dtype.itemsize < _LARGE and (p.dtype.real_bits > 16 or pairs(p))
+    return ((part_asked(p, group) <= _SPARED) & small).astype(int)
 
 
 # -- rings -------------------------------------------------------------------------------------------------
