@@ -167,7 +167,7 @@ static_assert(!TILE || GROUP % (TILE ? TILE : 1) == 0, "bulk-tile: a group is a 
 #if TILE
 static_assert(ASKING <= 32, "bulk-pieces: threads ask for the runs of a tile, 32 at most");
 #endif
-static_assert(GROUP < 1 << 20, "bulk-pieces: the products of a piece are counted by 20 bits");
+static_assert(GROUP < 1 << 19, "bulk-pieces: the products of a piece are counted by 19 bits");
 #endif
 static_assert(!OUTER || !POINTERS, "outer: what lies where an array says lies along no axes");
 static_assert(PATH != 2 || !POINTERS, "bulk-stream: matrices at addresses of an array are no stream");

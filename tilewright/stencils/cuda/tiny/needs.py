@@ -22,6 +22,8 @@ LARGEST = 64
 """Extent up to which whole matrices are kept in shared memory, whatever brings them."""
 LONG = 640
 """The same of one extent where bulk copies bring them."""
+SECTOR = 32
+"""Bytes that memory writes at once."""
 KEPT = 16 * 1024
 """Bytes up to which operands that all runs have stay in shared memory."""
 PER_SM = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32)
@@ -366,6 +368,13 @@ def room(size: Any, odd: bool) -> Any:
     return -(-size // WIDEST) * WIDEST + WIDEST * odd
 
 
+def room_out(p: Problem, size: Any) -> Any:
+    """The same for so many of C, which begin as far behind a multiple of 32 bytes as in device memory."""
+    rows, cols = p.stored[2]
+    shifted = skewed(p)[2] or rows * cols * p.dtype.itemsize % SECTOR != 0
+    return -(-size // WIDEST) * WIDEST + SECTOR * shifted
+
+
 def _chunks(p: Problem, group: Any, pad: Any, path: Any) -> tuple[Any, Any, Any]:
     size, bulk = p.dtype.itemsize, 1 * (path == "bulk")
     count, piece = pieces(p, group)
@@ -379,8 +388,10 @@ def _chunks(p: Problem, group: Any, pad: Any, path: Any) -> tuple[Any, Any, Any]
             return group * (step or matrix) * size
         if tiled is not None:
             runs, length = tiled.runs(which, group)
-            return runs * spread(room(length * matrix * size, odd))
-        return count * room((1 if once else piece) * matrix * size, odd)
+            bytes_of_run = length * matrix * size
+            return runs * spread(room_out(p, bytes_of_run) if which == 2 else room(bytes_of_run, odd))
+        bytes_of_piece = (1 if once else piece) * matrix * size
+        return count * (room_out(p, bytes_of_piece) if which == 2 else room(bytes_of_piece, odd))
 
     def word_by_word(rows: int, cols: int, moves: bool, odd: bool) -> Any:
         """The same of copies by words, which leave a matrix where it begins, but for C and what has gaps."""

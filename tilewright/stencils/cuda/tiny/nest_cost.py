@@ -34,6 +34,7 @@ from tilewright.stencils.cuda.tiny.needs import (
     pieces,
     registers,
     room,
+    room_out,
     rounds,
     shared_bytes,
     shares,
@@ -386,16 +387,20 @@ def _usual(p: Problem) -> int:
 def _begins(p: Problem, inner: Any, outer: Any, along: int, piece: int) -> list[Any]:
     """Bytes from the stage to the matrices of products at these positions of a group."""
     size, odd, found, out = p.dtype.itemsize, skewed(p), tile(p), []
+
+    def has(which: int, size: Any) -> Any:
+        return room_out(p, size) if which == 2 else room(size, odd[which])
+
     for which, elements in enumerate((p.m * p.k, p.k * p.n, p.m * p.n)):
         matrix = elements * size
         if found is None:
             goes_in = bool(p.strides[which])
             out.append((inner * goes_in + outer * (piece if goes_in else 1)) * matrix * p.moves[which])
         elif found.turned[which]:
-            run = spread(room(along * matrix, odd[which]))
+            run = spread(has(which, along * matrix))
             out.append(inner * found.inner[which] * run + outer * found.outer[which] * matrix)
         else:
-            run = spread(room((piece if found.inner[which] else 1) * matrix, odd[which]))
+            run = spread(has(which, (piece if found.inner[which] else 1) * matrix))
             out.append(inner * found.inner[which] * matrix + outer * found.outer[which] * run)
     return out
 

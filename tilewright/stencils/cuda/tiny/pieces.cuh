@@ -13,19 +13,21 @@
 #include "tiny/multiply_pair.cuh"
 #endif
 
-// What is known of a piece in a stage: its C, its products, by how much A, B and C begin behind a multiple of 16 bytes, and
-// the stages in which A and B are, where those may be of an earlier group (REUSE).
+// What is known of a piece in a stage: its C, its products, by how much A, B and C begin behind where they have room, and the
+// stages in which A and B are, where those may be of an earlier group (REUSE).
 struct Known {
     Stored *c;
     unsigned int rest, stages;
-    INLINE int products() const { return (int)(rest >> 12); }
-    INLINE int skew(int operand) const { return (int)(rest >> 4 * operand & 15); }
+    INLINE int products() const { return (int)(rest >> 13); }
+    INLINE int skew(int operand) const { return (int)(rest >> 4 * operand & (operand == 2 ? 31 : 15)); }
     INLINE int stage(int operand) const { return (int)(stages >> 8 * operand & 255); }
 };
 static_assert(sizeof(Known) == 16, "needs.py counts 16 bytes");
-INLINE Known known_of(int products, const Stored *a, const Stored *b, Stored *c, unsigned int stages) {
+// Of piece number `mine`.
+INLINE Known known_of(int mine, int products, const Stored *a, const Stored *b, Stored *c, unsigned int stages) {
     auto skew = [](const Stored *at) { return (unsigned int)(unsigned long long)at % 16; };
-    return Known{c, (unsigned int)products << 12 | skew(c) << 8 | skew(b) << 4 | skew(a), stages};
+    const unsigned int skew_c = SHIFTED_C ? ((unsigned int)(unsigned long long)c - mine * ROOM_C) % 32 : 0;
+    return Known{c, (unsigned int)products << 13 | skew_c << 8 | skew(b) << 4 | skew(a), stages};
 }
 
 // What a thread asked for last of an operand, and the stage in which it is. With REUSE what the next group has as well is not
@@ -56,7 +58,7 @@ template <bool SKEWED> INLINE void fetch_piece(unsigned char *to, const Stored *
 }
 
 // Bytes of a piece of C before its first whole vector, and of its whole vectors.
-INLINE int bytes_before(const Known &of) { return SKEWED_C ? min((16 - of.skew(2)) % 16, of.products() * STEP_C * SIZE) : 0; }
+INLINE int bytes_before(const Known &of) { return SKEWED_C ? min((32 - of.skew(2)) % 16, of.products() * STEP_C * SIZE) : 0; }
 INLINE int bytes_whole(const Known &of) { return (of.products() * STEP_C * SIZE - bytes_before(of)) / 16 * 16; }
 
 // Writes the whole vectors of a piece, by one thread.

@@ -49,12 +49,12 @@ INLINE void multiply_batch(const Nested &given, const Scalars &scalars) {
     auto fetch = [&](const Request &of, int own, unsigned int barrier, Known &known_here) {
         const int bytes_c = BETA ? of.products * STEP_C * SIZE : 0;
         const bool brings_a = of.bytes_a && asked_a.anew(of.a, of.bytes_a, own), brings_b = of.bytes_b && asked_b.anew(of.b, of.bytes_b, own);
-        known_here = known_of(of.products, of.a, of.b, of.c, stages_of(asked_a, asked_b));
+        known_here = known_of(mine, of.products, of.a, of.b, of.c, stages_of(asked_a, asked_b));
         barrier_expect(barrier, (brings_a ? whole_vectors(of.a, of.bytes_a) : 0) + (brings_b ? whole_vectors(of.b, of.bytes_b) : 0) +
                                     (bytes_c ? whole_vectors(of.c, bytes_c) : 0));
         if (brings_a) fetch_piece<SKEWED_A>(asked_a.place() + mine * ROOM_A, of.a, of.bytes_a, barrier, policy);
         if (brings_b) fetch_piece<SKEWED_B>(asked_b.place() + STAGE_B + mine * ROOM_B, of.b, of.bytes_b, barrier, policy);
-        if (bytes_c) fetch_piece<SKEWED_C>(shared_memory + AT_RING + own * STAGE + STAGE_C + mine * ROOM_C, of.c, bytes_c, barrier, policy);
+        if (bytes_c) fetch_piece<SKEWED_C>(shared_memory + AT_RING + own * STAGE + STAGE_C + mine * ROOM_C + known_here.skew(2) / 16 * 16, of.c, bytes_c, barrier, policy);
         if (TWICE) arrive_when_copied(barrier);
     };
     auto multiply_tile = [&](long long, const Known *runs, const unsigned char *stage, unsigned char *out) {
