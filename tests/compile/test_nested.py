@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.compile.test_arguments import assertions, structure_of
+from tests.emulator import asynchronous
 from tests.emulator.cases import allowed, smallest
 from tests.emulator.machine import SCHEDULES
 from tests.emulator.nested import nested_wrongs
@@ -272,6 +273,26 @@ def test_what_two_groups_have_is_brought_once(name: str, grid: int) -> None:
     assert walked(p, config["group"])[0] == order
     for schedule in SCHEDULES[grid % 2 :: 2]:
         assert list(nested_wrongs("tiny", p, config, H200, schedule, grid)) == []
+
+
+@pytest.mark.parametrize("name", ["pieces-last", "tiles", "parts-of-tiles"])
+def test_c_leaves_by_whole_sectors(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pieces of C lie as far behind a multiple of 32 bytes as where they are written to."""
+    stored: list[tuple[int, int]] = []
+    store = asynchronous._bulk_store
+
+    def seen(w: Any, to: int, source: int, many: int) -> None:
+        stored.append((to, source))
+        store(w, to, source, many)
+
+    monkeypatch.setattr(asynchronous, "_bulk_store", seen)
+    p, _, own = REUSE[name]
+    fixed: dict[str, Any] = {"path": "bulk", "warps": 2, "mma": 0, "rows": 1, "columns": 1, "several": 1}
+    (config,) = allowed("tiny", p, H200, 1, 0, blocks=H200["sms"], direct=0, reuse=1, **fixed | own)
+    assert list(nested_wrongs("tiny", p, config, H200)) == []
+    # Pieces begin with either half of a sector.
+    assert {to % 32 for to, _ in stored} == {0, 16}
+    assert all(to % 32 == source % 32 for to, source in stored)
 
 
 @pytest.mark.parametrize("device", [A100, H200], ids=["sm_80", "sm_90a"])
