@@ -81,6 +81,7 @@ def jobs(device: Device) -> Iterator[Job]:
                 label = f"nest_{letter}_{m}_{n}_{k}_{name}_{several}"
                 yield _of(p, config, label, device)
     yield from _halves(device)
+    yield from _reused(device)
 
 
 def _halves(device: Device) -> Iterator[Job]:
@@ -98,6 +99,26 @@ def _halves(device: Device) -> Iterator[Job]:
             space = STENCILS["tiny"].space(p, device).only(("hard", "tabled", "queryable"))
             for config in space.restricted(**fixed, several=several, group=_group(p)).sample(1, 0):
                 yield _of(p, config, f"nest_{letter}_{m}_{n}_{k}_{name}_halves", device)
+
+
+def _reused(device: Device) -> Iterator[Job]:
+    """Blocks that bring once what neighbouring groups have."""
+    for turn, (letter, name) in enumerate((letter, name) for letter in "sdh" for name in AXES):
+        (m, n, k), (inner, outer) = SIZES[turn % 5], AXES[name]
+        p = nest(f"{letter}:{('nn', 'tt')[turn % 2]}:{m}x{n}x{k}@{RUN}", inner, outer, "01"[turn % 2], True)
+        rows = max(side for side in sides(m) if side < 4)
+        fixed: dict[str, Any] = {
+            "path": "bulk",
+            "mma": 0,
+            "rows": rows,
+            "columns": 1,
+            "warps": 2,
+            "several": 1,
+        }
+        fixed |= {"stages": 2 + turn % 2, "blocks": device["sms"], "turn": 0, "evict": 0, "reuse": 1}
+        space = STENCILS["tiny"].space(p, device).only(("hard", "tabled", "queryable"))
+        for config in space.restricted(**fixed, group=_group(p)).sample(1, 0):
+            yield _of(p, config, f"nest_{letter}_{m}_{n}_{k}_{name}_reuse", device)
 
 
 def _of(p: Problem, config: Config, label: str, device: Device) -> Job:

@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from tests.compile.test_arguments import assertions, structure_of
+from tests.emulator import asynchronous
 from tests.emulator.cases import allowed, smallest
 from tests.emulator.machine import SCHEDULES
 from tests.emulator.nested import nested_wrongs
 from tilewright.model import Problem, Source
 from tilewright.stencils.cuda import args
 from tilewright.stencils.cuda.source import program
-from tilewright.stencils.cuda.tiny.needs import tile
+from tilewright.stencils.cuda.tiny.needs import tile, walked
 from tilewright.stencils.cuda.tiny.stencil import TinyStencil
 from tilewright.targets.cuda import nvrtc
 from tilewright.targets.cuda.capability import named
@@ -221,6 +222,77 @@ def test_tiles_of_two_axes_come_in_runs_along_either(name: str) -> None:
     (config,) = allowed("tiny", p, H200, 1, 0, blocks=H200["sms"], **fixed)
     schedule = SCHEDULES[list(TILES).index(name) % 4]
     assert list(nested_wrongs("tiny", p, config, H200, schedule)) == []
+
+
+REUSE: dict[str, tuple[Problem, tuple[int, ...], dict[str, int]]] = {
+    # One A for seven runs in a row; B stays in any case.
+    "runs": (
+        nested("d:3x2x3@7", (0, 6, 6), ((3, 9, 0, 294), (7, 0, 0, 42)), beta="1"),
+        (0, 1, 2),
+        {"group": 3, "stages": 3},
+    ),
+    # A of a piece stays while one B after the other comes, from odd addresses.
+    "pieces-last": (
+        nested("d:5x5x3@21", (15, 0, 25), ((2, 315, 60, 2100), (4, 0, 15, 525)), align=8, beta="any"),
+        (1, 0, 2),
+        {"group": 7, "stages": 2},
+    ),
+    # Two runs of a group, each by a thread of its own.
+    "several-runs": (
+        nested("s:3x1x5@3", (0, 5, 3), ((3, 15, 45, 72), (8, 0, 15, 9)), align=4),
+        (0, 1, 2),
+        {"group": 6, "stages": 3},
+    ),
+    # A lies along the outer axis of a tile and is shared along the third one; tiles are whole runs.
+    "tiles": (
+        nested("s:3x3x3@5", (45, 0, 9), ((6, 0, 45, 225), (5, 9, 9, 45)), align=4),
+        (1, 2, 0),
+        {"group": 15, "stages": 2},
+    ),
+    # B lies along the third axis, which is a tile's; it stays while A goes along the other one.
+    "parts-of-tiles": (
+        nested("h:3x5x3@5", (9, 300, 15), ((20, 0, 15, 75), (4, 45, 0, 1500)), align=2, beta="any"),
+        (2, 0, 1),
+        {"group": 20, "stages": 2},
+    ),
+    "eights": (
+        nested("h:9x9x9@9", (81, 0, 81), ((5, 0, 81, 729), (2, 729, 405, 3645)), align=2),
+        (0, 2, 1),
+        {"rows": 16, "columns": 16, "mma": 16, "several": 8, "group": 9, "stages": 2},
+    ),
+}
+
+
+@pytest.mark.parametrize("grid", [1, 3])
+@pytest.mark.parametrize("name", REUSE)
+def test_what_two_groups_have_is_brought_once(name: str, grid: int) -> None:
+    """Blocks of many groups, so that the ring goes round while an operand stays in a stage of it."""
+    p, order, own = REUSE[name]
+    fixed: dict[str, Any] = {"path": "bulk", "warps": 2, "mma": 0, "rows": 1, "columns": 1, "several": 1}
+    (config,) = allowed("tiny", p, H200, 1, 0, blocks=H200["sms"], direct=0, reuse=1, **fixed | own)
+    assert walked(p, config["group"])[0] == order
+    for schedule in SCHEDULES[grid % 2 :: 2]:
+        assert list(nested_wrongs("tiny", p, config, H200, schedule, grid)) == []
+
+
+@pytest.mark.parametrize("name", ["pieces-last", "tiles", "parts-of-tiles"])
+def test_c_leaves_by_whole_sectors(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pieces of C lie as far behind a multiple of 32 bytes as where they are written to."""
+    stored: list[tuple[int, int]] = []
+    store = asynchronous._bulk_store
+
+    def seen(w: Any, to: int, source: int, many: int) -> None:
+        stored.append((to, source))
+        store(w, to, source, many)
+
+    monkeypatch.setattr(asynchronous, "_bulk_store", seen)
+    p, _, own = REUSE[name]
+    fixed: dict[str, Any] = {"path": "bulk", "warps": 2, "mma": 0, "rows": 1, "columns": 1, "several": 1}
+    (config,) = allowed("tiny", p, H200, 1, 0, blocks=H200["sms"], direct=0, reuse=1, **fixed | own)
+    assert list(nested_wrongs("tiny", p, config, H200)) == []
+    # Pieces begin with either half of a sector.
+    assert {to % 32 for to, _ in stored} == {0, 16}
+    assert all(to % 32 == source % 32 for to, source in stored)
 
 
 @pytest.mark.parametrize("device", [A100, H200], ids=["sm_80", "sm_90a"])

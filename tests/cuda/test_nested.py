@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tilewright as tw
-from tests.compile.test_nested import EIGHT, PAIRS, STRUCTURES
+from tests.compile.test_nested import EIGHT, PAIRS, REUSE, STRUCTURES
 from tests.emulator.nested import Batch
 from tilewright.calls.product import plan as planned
 from tilewright.calls.spec import PLAIN
 from tilewright.errors import ArgumentError
-from tilewright.model import Problem
+from tilewright.model import Config, Launch, Problem
 from tilewright.runtime import launch
 from tilewright.runtime.bound_cuda import Gpu
 from tilewright.stencils.cuda.tiny.stencil import TinyStencil
@@ -28,8 +29,19 @@ pytestmark = [
 TINY = TinyStencil()
 
 
-def wrong(p: Problem, config: Any) -> str:
-    """What is wrong after one launch on operands of the problem, in memory that holds nothing else."""
+class Small(TinyStencil):
+    """The same on few blocks, which have many groups each."""
+
+    def __init__(self, grid: int):
+        self.grid = grid
+
+    def launch(self, problem: Problem, config: Config) -> Launch:
+        return replace(super().launch(problem, config), grid=(self.grid, 1, 1))
+
+
+def wrong(p: Problem, config: Any, grid: int = 0) -> str:
+    """What is wrong after one launch on operands of the problem, in memory that holds nothing else; on so
+    many blocks, where it says how many."""
     driver.context()
     batch = Batch.of(p)
     before = [part.segment.data.copy() for part in batch.parts]
@@ -39,7 +51,8 @@ def wrong(p: Problem, config: Any) -> str:
     starts = [m.address + x.start - x.segment.address for m, x in zip(held, batch.parts, strict=True)]
     device = devices.probe()
     kernel = modules.load(nvrtc.compile(TINY.source(p, config, device), device))
-    launch.bind(TINY, kernel, p, config, batch.scalars, starts)()
+    stencil = Small(grid) if grid else TINY
+    launch.bind(stencil, kernel, p, config, batch.scalars, starts)()
     driver.synchronize()
     for memory, part in zip(held, batch.parts, strict=True):
         driver.download(part.segment.data, memory.address)
@@ -69,6 +82,17 @@ def test_several_products_of_halves_are_found_together(name: str) -> None:
     fixed = {"path": "bulk", "mma": 0, "rows": p.m, "columns": p.n} | own
     for config in space.restricted(**fixed).sample(4, len(name)):
         assert wrong(p, config) == "", config
+
+
+@pytest.mark.parametrize("name", REUSE)
+def test_what_two_groups_have_is_brought_once_with_reuse(name: str) -> None:
+    p, _, own = REUSE[name]
+    space = TINY.space(p, devices.probe()).only(("tabled", "queryable", "hard"))
+    # None where a device has no bulk copies.
+    for config in space.restricted(path="bulk", reuse=1, **{"mma": 0} | own).sample(4, len(name)):
+        if config["rows"] * config["columns"] <= 64 or config["mma"]:
+            for grid in (1, 5):
+                assert wrong(p, config, grid) == "", config
 
 
 def drawn(seed: int) -> Problem:
@@ -103,6 +127,7 @@ def test_random_axes(seed: int) -> None:
     some = space.only(("tabled", "queryable", "hard")).restricted(path="bulk", mma=0, rows=1, columns=1)
     for config in (TINY.default(p, device), *some.sample(1, seed)):
         assert wrong(p, config) == "", (p, config)
+        assert wrong(p, config, 3) == "", (p, config)
 
 
 @pytest.mark.parametrize(

@@ -45,18 +45,22 @@ def gemm(problem: Problem, reading: str = "") -> tuple[Argument, ...]:
     return (struct_gemm((p.m, p.n, p.k), leading, p.strides, p.batch, _textures(p, reading)),)
 
 
-def nested(problem: Problem, group: int = 1, first: int = -1, along: int = 1) -> tuple[Argument, ...]:
+def nested(
+    problem: Problem, group: int = 1, first: int = -1, along: int = 1, order: tuple[int, ...] = ()
+) -> tuple[Argument, ...]:
     """What a kernel is called with that finds its matrices along several batch axes: ``struct Nested`` of
     ``lib/nest.cuh``. Along the innermost axis it counts pieces of ``group`` products, and along the outer one
-    with number ``first``, which comes next, ``along`` positions at a time."""
+    with number ``first``, which comes next, ``along`` positions at a time. ``order``: these axes by number,
+    the quickest first, where they are walked along in another order."""
     p = problem
     leading = p.lda or 0, p.ldb or 0, p.ldc or 0
     plain = struct_gemm((p.m, p.n, p.k), leading, p.strides, p.products)
     others = list(p.outer)
     inward = [others.pop(first), *others[::-1]]
     extents = [-(-p.batch // group), -(-inward[0][0] // along), *(extent for extent, *_ in inward[1:])]
+    order = order or tuple(range(len(extents)))
     # Nothing is divided by the outermost extent.
-    counts = extents[:-1]
+    counts = [extents[axis] for axis in order[:-1]]
     shifts = [(count - 1).bit_length() for count in counts]
     factors = [(1 << 31 + shift) // count + 1 for count, shift in zip(counts, shifts, strict=True)]
 
@@ -68,7 +72,7 @@ def nested(problem: Problem, group: int = 1, first: int = -1, along: int = 1) ->
         Scalar("factor", "4I", four(factors)),
         Scalar("shift", "4i", four(shifts)),
         *(
-            Scalar(f"step_{name}", "4q", four(axis[which] for axis in inward))
+            Scalar(f"step_{name}", "4q", four(inward[axis - 1][which] for axis in order if axis))
             for which, name in enumerate("abc", 1)
         ),
         Scalar("run", "i", p.batch),

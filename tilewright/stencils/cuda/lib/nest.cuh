@@ -1,7 +1,7 @@
 // Batches along several axes, of which no one stride covers all: where the matrices of a product lie.
 //
 // Products are numbered along the innermost axis first, whose strides are those of Gemm; OUTER axes lie around it, the
-// innermost of them first in these arrays. Extents are divided by with a multiplication: for a number below 2^31,
+// innermost of them first in these arrays, or in the order in which a block walks along them. Extents are divided by with a multiplication: for a number below 2^31,
 // number / count is number * factor >> (31 + shift). args.py finds the factors.
 #pragma once
 
@@ -41,6 +41,12 @@
 #ifndef ALONG_B
 #define ALONG_B 0  // the same for B
 #endif
+#ifndef INNER_AT
+#define INNER_AT 0  // how many outer axes are walked along before the pieces of a run: 0 where those come first
+#endif
+#ifndef ALONG_AT
+#define ALONG_AT 0  // where the outer axis of a tile is among the outer axes
+#endif
 #ifndef JOINED_A
 #define JOINED_A 0  // whether the runs of A that a tile has lie next to each other, and are one
 #endif
@@ -53,7 +59,7 @@
 
 #define NEST_INLINE __device__ __forceinline__
 
-// A product's, a piece's or a tile's number in its run, a tile's first position along the first outer axis, and elements from
+// A product's, a piece's or a tile's number in its run, a tile's first position along its outer axis, and elements from
 // the first matrices to those at its outer positions.
 struct Place {
     int inner, along;
@@ -64,11 +70,11 @@ struct Place {
 // What a kernel is called with: one block of arguments, by value. gemm.batch counts all products.
 struct Nested {
     Gemm gemm;
-    unsigned int count[4], factor[4];           // products, pieces or tiles of a run, then of all other axes but the last
+    unsigned int count[4], factor[4];           // products, pieces or tiles of a run, and of all other axes, but for the last
     int shift[4];
     long long step_a[4], step_b[4], step_c[4];  // elements from one position to the next along each outer axis
     int run, pieces;                            // products along the innermost axis, and pieces of all runs, or tiles
-    int across;                                 // positions along the first outer axis
+    int across;                                 // positions along the outer axis of a tile
 };
 typedef Nested Given;
 NEST_INLINE const Gemm &gemm_of(const Nested &n) { return n.gemm; }
@@ -83,13 +89,14 @@ NEST_INLINE Place place(const Nested &n, unsigned int number) {
             left = (unsigned int)((unsigned long long)at * n.factor[axis] >> (31 + n.shift[axis]));
             at -= left * n.count[axis];
         }
-        if (axis == 0) {
+        if (axis == INNER_AT) {
             out.inner = (int)at;
         } else {
-            if (TILE && axis == 1) out.along = (int)(at *= TILE);
-            out.a += at * n.step_a[axis - 1];
-            out.b += at * n.step_b[axis - 1];
-            out.c += at * n.step_c[axis - 1];
+            const int outer = axis - (axis > INNER_AT);
+            if (TILE && outer == ALONG_AT) out.along = (int)(at *= TILE);
+            out.a += at * n.step_a[outer];
+            out.b += at * n.step_b[outer];
+            out.c += at * n.step_c[outer];
         }
     }
     return out;

@@ -42,7 +42,7 @@ _WARPS = np.array((1, 2, 4, 6, 8))
 _STAGES = np.array((2, 3, 4))
 # Tiles of a group that a thread has, or a warp with tensor cores.
 _TURNS, _TURNS_MMA = np.array((1, 2, 4, 8)), np.array((1, 2, 3, 4, 8, 16))
-_UNCHOSEN = {"several": 1, "direct": 0, "pad": 0, "evict": 0}
+_UNCHOSEN = {"several": 1, "direct": 0, "reuse": 0, "pad": 0, "evict": 0}
 
 
 def best(space: Space, p: Problem, device: Device) -> Config:
@@ -52,6 +52,8 @@ def best(space: Space, p: Problem, device: Device) -> Config:
     usual = _usual(space, p, device, x)
     if p.outer and bulk_pays(p, device) and not _tensor_first(p, x):
         usual = nest_cost.best(space, p, device, x, usual)
+    if usual is not None and p.outer and usual["path"] == "bulk":
+        return Config({**usual, "reuse": int(nest_cost.reuses(p, usual["group"]))})
     if usual is not None:
         return usual
     # No ring that keeps memory busy: without one.

@@ -129,6 +129,9 @@
 #ifndef DIRECT
 #define DIRECT 0  // 1: threads write C to device memory themselves, 0: through shared memory (PATH 2, OUTER: either)
 #endif
+#ifndef REUSE
+#define REUSE 0  // 1: a block walks over neighbouring groups, and what two of them in a row have is brought once (PATH 2, OUTER)
+#endif
 #ifndef TURN
 #define TURN 0  // 1: threads of different matrices begin at different rows, columns and k, in different banks
 #endif
@@ -164,7 +167,7 @@ static_assert(!TILE || GROUP % (TILE ? TILE : 1) == 0, "bulk-tile: a group is a 
 #if TILE
 static_assert(ASKING <= 32, "bulk-pieces: threads ask for the runs of a tile, 32 at most");
 #endif
-static_assert(GROUP < 1 << 20, "bulk-pieces: the products of a piece are counted by 20 bits");
+static_assert(GROUP < 1 << 19, "bulk-pieces: the products of a piece are counted by 19 bits");
 #endif
 static_assert(!OUTER || !POINTERS, "outer: what lies where an array says lies along no axes");
 static_assert(PATH != 2 || !POINTERS, "bulk-stream: matrices at addresses of an array are no stream");
@@ -187,6 +190,7 @@ static_assert(SEVERAL < 8 || (TYPE_BITS == 16 && !COMPLEX && TILES == 1),
 static_assert(SEVERAL < 8 || ((SHARED_A || HELD_A) && !TURNED_B) || ((SHARED_B || HELD_B) && !TURNED_A),
               "stacked: they are neighbours in a run, which shares an operand");
 static_assert(DIRECT == 0 || PIECEWISE, "direct: bulk copies of runs or tiles have a C that threads can write");
+static_assert(REUSE == 0 || PIECEWISE, "reuse-bulk: bulk copies of runs or tiles are spared");
 static_assert(MMA == 0 || TYPE_BITS != 32, "mma-type: tensor cores take float64 and 16 bits");
 static_assert(MMA == 0 || PATH != 0, "mma-staged: tensor cores read what passed through shared memory");
 static_assert(MMA == 0 || (MMA == 16 || (MMA == 8 && TYPE_BITS == 64)),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import permutations
 from math import gcd
 from typing import Any
 
@@ -21,6 +22,8 @@ LARGEST = 64
 """Extent up to which whole matrices are kept in shared memory, whatever brings them."""
 LONG = 640
 """The same of one extent where bulk copies bring them."""
+SECTOR = 32
+"""Bytes that memory writes at once."""
 KEPT = 16 * 1024
 """Bytes up to which operands that all runs have stay in shared memory."""
 PER_SM = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32)
@@ -365,6 +368,13 @@ def room(size: Any, odd: bool) -> Any:
     return -(-size // WIDEST) * WIDEST + WIDEST * odd
 
 
+def room_out(p: Problem, size: Any) -> Any:
+    """The same for so many of C, which begin as far behind a multiple of 32 bytes as in device memory."""
+    rows, cols = p.stored[2]
+    shifted = skewed(p)[2] or rows * cols * p.dtype.itemsize % SECTOR != 0
+    return -(-size // WIDEST) * WIDEST + SECTOR * shifted
+
+
 def _chunks(p: Problem, group: Any, pad: Any, path: Any) -> tuple[Any, Any, Any]:
     size, bulk = p.dtype.itemsize, 1 * (path == "bulk")
     count, piece = pieces(p, group)
@@ -378,8 +388,10 @@ def _chunks(p: Problem, group: Any, pad: Any, path: Any) -> tuple[Any, Any, Any]
             return group * (step or matrix) * size
         if tiled is not None:
             runs, length = tiled.runs(which, group)
-            return runs * spread(room(length * matrix * size, odd))
-        return count * room((1 if once else piece) * matrix * size, odd)
+            bytes_of_run = length * matrix * size
+            return runs * spread(room_out(p, bytes_of_run) if which == 2 else room(bytes_of_run, odd))
+        bytes_of_piece = (1 if once else piece) * matrix * size
+        return count * (room_out(p, bytes_of_piece) if which == 2 else room(bytes_of_piece, odd))
 
     def word_by_word(rows: int, cols: int, moves: bool, odd: bool) -> Any:
         """The same of copies by words, which leave a matrix where it begins, but for C and what has gaps."""
@@ -432,6 +444,71 @@ def rounds(p: Problem, group: Any, path: Any) -> Any:
             return others * -(-p.batch // piece) * -(-found.extent // count)
         return -(-(p.products // p.batch * -(-p.batch // piece)) // count)
     return -(-p.products // group)
+
+
+@lru_cache(maxsize=4096)
+def walked(p: Problem, group: int) -> tuple[tuple[int, ...], tuple[float, float]]:
+    """How a block walks over neighbouring groups of bulk copies, and the part of A and of B that it then asks
+    for. Axes are numbers, the quickest first: 0 are the pieces of a run, 1 is the outer axis of a tile, or
+    the innermost of the outer ones, 2 the next one outwards. Of all orders the one that asks for the fewest
+    bytes, and of equal ones the nearest to that of C."""
+    found, (count, piece) = tile(p), (int(side) for side in pieces(p, group))
+    others = list(p.outer)
+    inward = [others.pop(found.axis if found is not None else -1), *others[::-1]]
+    extents = [-(-p.batch // piece), *(extent for extent, *_ in inward)]
+    if found is not None:
+        extents[1] = -(-extents[1] // count)
+    asked = [(operand and not stays) for operand, stays in zip(p.moves[:2], kept(p), strict=False)]
+    # Elements of each operand that a group has, and whether it goes on along each axis.
+    elements = [
+        float(np.prod(found.runs(which, group)) if found is not None else count * (piece if stride else 1))
+        * rows
+        * cols
+        for which, ((rows, cols), stride) in enumerate(zip(p.stored[:2], p.strides[:2], strict=True))
+    ]
+    goes = [
+        [bool(stride), *(bool(axis[1 + which]) for axis in inward)]
+        for which, stride in enumerate(p.strides[:2])
+    ]
+    # A thread asks for every so many-th piece.
+    apart = count if found is None else 1
+
+    def parts(order: tuple[int, ...]) -> tuple[float, float]:
+        out = []
+        for which in range(2):
+            same = 1
+            for axis in order:
+                if goes[which][axis] and extents[axis] > 1:
+                    break
+                same *= extents[axis]
+            out.append(min(1.0, apart / same))
+        return out[0], out[1]
+
+    def bytes_of(order: tuple[int, ...]) -> float:
+        return sum(
+            part * size for part, size, wanted in zip(parts(order), elements, asked, strict=True) if wanted
+        )
+
+    order = min(permutations(range(len(extents))), key=bytes_of)
+    return order, parts(order)
+
+
+def part_asked(p: Problem, group: Any) -> Any:
+    """The part of the bytes of A and B that is asked for with `reuse`."""
+
+    def of(number: int) -> float:
+        _, parts = walked(p, number)
+        sizes = _chunks(p, number, 0, "bulk")
+        some = [
+            (float(size), part)
+            for size, part, moves, stays in zip(sizes, parts, p.moves, kept(p), strict=False)
+            if moves and not stays
+        ]
+        whole = sum(size for size, _ in some)
+        return sum(size * part for size, part in some) / whole if whole else 1.0
+
+    numbers, where = np.unique(group, return_inverse=True)
+    return np.array([of(int(number)) for number in numbers])[where].reshape(np.shape(group))
 
 
 def tiles(p: Problem, rows: Any, columns: Any) -> Any:

@@ -30,9 +30,11 @@ from tilewright.stencils.cuda.tiny.needs import (
     items,
     kept,
     pairs,
+    part_asked,
     pieces,
     registers,
     room,
+    room_out,
     rounds,
     shared_bytes,
     shares,
@@ -60,6 +62,10 @@ _WHOLE = 100
 """The same of one."""
 _SOME = 128
 """Products of a group, about, of which the first warp's are looked at."""
+_SPARED = 0.75
+"""The part of A and B that blocks ask for which walk over neighbouring groups, at most, for which they do."""
+_LARGE = 1024
+"""Bytes of a C that is large."""
 _PARTS = 3
 """Times that a sector is written in part, at most, by threads that write C themselves."""
 
@@ -145,10 +151,11 @@ def cost(p: Problem, device: Device, columns: Columns, found: list[Work], x: Map
     whole = rounds(p, group, "bulk") * group / p.products
     computed = computed * whole + between / group / np.minimum(per_sm, 8)
     brought = stage_bytes(p, group, 0, "bulk")
+    asked = brought * np.where(columns["reuse"] == 1, part_asked(p, group), 1.0)
     made = group * p.m * p.n * p.dtype.itemsize
     wanted = x["nest_flying"] * 1024 * brought / (brought + made)
     flying = np.minimum(1.0, per_sm * stages * brought / wanted) ** x["nest_flying_power"]
-    memory, cache = p.bytes / x["nest_bytes"] / flying, (brought + made) / group / x["nest_cache"] * whole
+    memory, cache = p.bytes / x["nest_bytes"] / flying, (asked + made) / group / x["nest_cache"] * whole
     power = x["nest_power"]
     return (computed**power + memory**power + cache**power) ** (1 / power)
 
@@ -380,16 +387,20 @@ def _usual(p: Problem) -> int:
 def _begins(p: Problem, inner: Any, outer: Any, along: int, piece: int) -> list[Any]:
     """Bytes from the stage to the matrices of products at these positions of a group."""
     size, odd, found, out = p.dtype.itemsize, skewed(p), tile(p), []
+
+    def has(which: int, size: Any) -> Any:
+        return room_out(p, size) if which == 2 else room(size, odd[which])
+
     for which, elements in enumerate((p.m * p.k, p.k * p.n, p.m * p.n)):
         matrix = elements * size
         if found is None:
             goes_in = bool(p.strides[which])
             out.append((inner * goes_in + outer * (piece if goes_in else 1)) * matrix * p.moves[which])
         elif found.turned[which]:
-            run = spread(room(along * matrix, odd[which]))
+            run = spread(has(which, along * matrix))
             out.append(inner * found.inner[which] * run + outer * found.outer[which] * matrix)
         else:
-            run = spread(room((piece if found.inner[which] else 1) * matrix, odd[which]))
+            run = spread(has(which, (piece if found.inner[which] else 1) * matrix))
             out.append(inner * found.inner[which] * matrix + outer * found.outer[which] * run)
     return out
 
@@ -401,6 +412,14 @@ def _wavefronts(at: NDArray[Any], wide: int) -> int:
         some = at[first : first + together, None] + np.arange(0, wide, min(wide, 4))
         found += int(np.bincount(np.unique(some // 4) % 32).max())
     return found
+
+
+def reuses(p: Problem, group: Any) -> Any:
+    """Whether blocks had better walk over neighbouring groups: of small matrices that have much in common.
+    (On an H200 this made such batches 0.95 to 1.37 times as fast, 1.09 in the mean, and those of larger
+    matrices and of most in 16 bits, whose pace others set, 0.83 to 1.09 times.)"""
+    small = p.m * p.n * p.dtype.itemsize < _LARGE and (p.dtype.real_bits > 16 or pairs(p))
+    return ((part_asked(p, group) <= _SPARED) & small).astype(int)
 
 
 # -- rings -------------------------------------------------------------------------------------------------
@@ -430,5 +449,6 @@ def _rings(space: Space, p: Problem, device: Device, found: list[Work], x: Mappi
     shared = shared_bytes(p, "bulk", columns["group"], columns["stages"], 0, columns["direct"])
     most = np.minimum(resident(shared, needed, columns["warps"], device), x["blocks"])
     columns["blocks"] = np.array((0, *PER_SM))[np.searchsorted(PER_SM, most, side="right")] * device["sms"]
+    columns["reuse"] = reuses(p, columns["group"])
     fits = columns["blocks"] > 0
     return {name: column[fits] for name, column in columns.items()}

@@ -13,18 +13,40 @@
 #include "tiny/multiply_pair.cuh"
 #endif
 
-// What is known of a piece in a stage: its C, its products, and by how much A, B and C begin behind a multiple of 16 bytes.
+// What is known of a piece in a stage: its C, its products, by how much A, B and C begin behind where they have room, and the
+// stages in which A and B are, where those may be of an earlier group (REUSE).
 struct Known {
     Stored *c;
-    unsigned int rest, unused;
-    INLINE int products() const { return (int)(rest >> 12); }
-    INLINE int skew(int operand) const { return (int)(rest >> 4 * operand & 15); }
+    unsigned int rest, stages;
+    INLINE int products() const { return (int)(rest >> 13); }
+    INLINE int skew(int operand) const { return (int)(rest >> 4 * operand & (operand == 2 ? 31 : 15)); }
+    INLINE int stage(int operand) const { return (int)(stages >> 8 * operand & 255); }
 };
 static_assert(sizeof(Known) == 16, "needs.py counts 16 bytes");
-INLINE Known known_of(int products, const Stored *a, const Stored *b, Stored *c) {
+// Of piece number `mine`.
+INLINE Known known_of(int mine, int products, const Stored *a, const Stored *b, Stored *c, unsigned int stages) {
     auto skew = [](const Stored *at) { return (unsigned int)(unsigned long long)at % 16; };
-    return Known{c, (unsigned int)products << 12 | skew(c) << 8 | skew(b) << 4 | skew(a), 0};
+    const unsigned int skew_c = SHIFTED_C ? ((unsigned int)(unsigned long long)c - mine * ROOM_C) % 32 : 0;
+    return Known{c, (unsigned int)products << 13 | skew_c << 8 | skew(b) << 4 | skew(a), stages};
 }
+
+// What a thread asked for last of an operand, and the stage in which it is. With REUSE what the next group has as well is not
+// brought again, and each operand goes round the ring by itself: of the groups of which a stage may still be read, as many as
+// there are stages, none has what lies in the stage that is filled, as that is of a group before them.
+struct Asked {
+    const Stored *from = nullptr;
+    int bytes = 0, stage = STAGES - 1;
+    // Whether so many bytes must be brought for a group whose own stage is `own`.
+    INLINE bool anew(const Stored *at, int count, int own) {
+        if (REUSE && from == at && bytes == count) return false;
+        from = at;
+        bytes = count;
+        stage = !REUSE ? own : stage == STAGES - 1 ? 0 : stage + 1;
+        return true;
+    }
+    INLINE unsigned char *place() const { return shared_memory + AT_RING + stage * STAGE; }
+};
+INLINE unsigned int stages_of(const Asked &a, const Asked &b) { return (unsigned int)(a.stage | b.stage << 8); }
 
 // Asks for a piece of so many bytes. The bytes of the bulk copy are those of whole_vectors().
 INLINE int whole_vectors(const Stored *from, int bytes) { return ((int)((unsigned long long)from % 16) + bytes) / 16 * 16; }
@@ -36,7 +58,7 @@ template <bool SKEWED> INLINE void fetch_piece(unsigned char *to, const Stored *
 }
 
 // Bytes of a piece of C before its first whole vector, and of its whole vectors.
-INLINE int bytes_before(const Known &of) { return SKEWED_C ? min((16 - of.skew(2)) % 16, of.products() * STEP_C * SIZE) : 0; }
+INLINE int bytes_before(const Known &of) { return SKEWED_C ? min((32 - of.skew(2)) % 16, of.products() * STEP_C * SIZE) : 0; }
 INLINE int bytes_whole(const Known &of) { return (of.products() * STEP_C * SIZE - bytes_before(of)) / 16 * 16; }
 
 // Writes the whole vectors of a piece, by one thread.
@@ -119,37 +141,53 @@ INLINE void multiply_products(Find find, const Scalars &s) {
     }
 }
 
-// Walks over the groups of a block. The first ASKERS threads, by `mine`, ask for what a group reads: `fetch` for that of a
-// group, to a stage, and writes down what is known of its pieces in a slot. `multiply` makes the results of a stage.
-template <int ASKERS, bool TWICE, typename Fetch, typename Multiply>
-INLINE void walk(int groups, int mine, Known *known, unsigned long long policy, Fetch fetch, Multiply multiply_stage) {
-    const int blocks = gridDim.x;
+// A piece of each operand that a thread asks for, and products of that of C.
+struct Request {
+    const Stored *a = nullptr, *b = nullptr;
+    Stored *c = nullptr;
+    int bytes_a = 0, bytes_b = 0, products = 0;
+};
+
+// The number of a thread among those that ask: neighbours are in different warps, the first ones in the last warps, which have
+// the fewest tiles.
+INLINE int asker() { return WARPS - 1 - threadIdx.x / 32 + threadIdx.x % 32 * WARPS; }
+
+// Walks over the groups of a block. The first ASKERS threads, by `mine`, ask for what a group reads: `locate` says what that
+// is, which takes as long as some multiply-adds and is done before threads wait for each other; `fetch` asks, for a
+// stage, and writes down what is known of its pieces in a slot. `multiply` makes the results of a stage.
+template <int ASKERS, bool TWICE, typename Locate, typename Fetch, typename Multiply>
+INLINE void walk(int groups, int mine, Known *known, unsigned long long policy, Locate locate, Fetch fetch, Multiply multiply_stage) {
     const bool asks = mine < ASKERS;
+    // Blocks go over the groups side by side, or with REUSE each over neighbouring ones.
+    const int step = REUSE ? 1 : gridDim.x;
+    const long long begin = REUSE ? (long long)groups * blockIdx.x / gridDim.x : blockIdx.x;
+    const long long end = REUSE ? (long long)groups * (blockIdx.x + 1) / gridDim.x : groups;
     unsigned char *const ring = shared_memory + AT_RING;
     const unsigned int barriers = shared_address(shared_memory);
-    auto ask = [&](long long group, int to, int slot) {
-        if (group < groups) fetch(group, ring + to * STAGE, barriers + 8 * to, known[slot * ASKERS + mine]);
-    };
+    auto ask = [&](const Request &request, int to, int slot) { fetch(request, to, barriers + 8 * to, known[slot * ASKERS + mine]); };
     if (threadIdx.x == 0) {
         UNROLL for (int i = 0; i < STAGES; i++) barrier_start_for(barriers + 8 * i, ASKERS * (TWICE ? 2 : 1));
         barriers_started();
     }
     block_sync();
-    if (asks) UNROLL for (int i = 0; i < STAGES; i++) ask(blockIdx.x + (long long)i * blocks, i, i);
+    if (asks) UNROLL for (int i = 0; i < STAGES; i++) if (begin + (long long)i * step < end) ask(locate(begin + (long long)i * step), i, i);
     int now = 0, out = 0, slot = 0;
     unsigned int parity = 0;
-    _Pragma("unroll 1") for (long long group = blockIdx.x; group < groups; group += blocks) {
+    _Pragma("unroll 1") for (long long group = begin; group < end; group += step) {
         unsigned char *const to = shared_memory + AT_OUT + out * BYTES_C;
         const Known *const pieces = known + slot * ASKERS;
         barrier_wait(barriers + 8 * now, parity);
         multiply_stage(group, pieces, ring + now * STAGE, to);
+        const bool goes_on = asks && group + (long long)STAGES * step < end;
+        Request next;
+        if (goes_on) next = locate(group + (long long)STAGES * step);
         if (!DIRECT || TWICE) async_fence();   // bulk copies read what threads wrote, and write where they did
         if (!DIRECT && asks) bulk_read<0>();  // the other buffer, which the next group is written to, has been read
         block_sync();  // this one is written, and the stage is free
         if (!DIRECT) write_edges(pieces, to);
         if (asks) {
             if (!DIRECT && mine < PIECES) write_whole(pieces[mine], to + mine * ROOM_C, policy);
-            ask(group + (long long)STAGES * blocks, now, slot ? slot - 1 : STAGES);
+            if (goes_on) ask(next, now, slot ? slot - 1 : STAGES);
         }
         slot = slot == STAGES ? 0 : slot + 1;
         out ^= 1;

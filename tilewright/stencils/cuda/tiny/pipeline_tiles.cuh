@@ -25,34 +25,42 @@ INLINE void multiply_batch(const Nested &given, const Scalars &scalars) {
     Known *const known = (Known *)(shared_memory + AT_KNOWN);
     if (SHARED_A) fetch_once<ROWS_A, COLS_A, LD_A>(shared_memory + AT_A, g.a, g.lda);
     if (SHARED_B) fetch_once<ROWS_B, COLS_B, LD_B>(shared_memory + AT_B, g.b, g.ldb);
-    // A thread asks for run number `mine` of each operand, if there is one: neighbours in different warps.
-    const int mine = threadIdx.x / 32 + threadIdx.x % 32 * WARPS;
+    // A thread asks for run number `mine` of each operand, if there is one.
+    const int mine = asker();
     const unsigned long long policy = EVICT ? evict_first() : 0;
     // By a thread that asks. It arrives with the bytes of its bulk copies, and once more when its other copies have come.
     constexpr bool TWICE = SKEWED_A || SKEWED_B || (BETA && SKEWED_C);
-    auto fetch = [&](long long number, unsigned char *stage, unsigned int barrier, Known &known_here) {
+    auto locate = [&](long long number) {
+        Request out;
         const Place at = place(given, (unsigned int)number);
         const long long first = (long long)at.inner * PIECE;
         const int inner = min(PIECE, given.run - at.inner * PIECE), along = min(TILE, given.across - at.along);
         const bool asks_a = !SHARED_A && mine < RunsA::count(inner, along), asks_b = !SHARED_B && mine < RunsB::count(inner, along);
         const bool writes = mine < RunsC::count(inner, along);
-        const int products = writes ? RunsC::length(inner, along) : 0;
-        const Stored *const a = (const Stored *)g.a + at.a + first * g.stride_a + mine * (TURNED_A ? g.stride_a : given.step_a[0]);
-        const Stored *const b = (const Stored *)g.b + at.b + first * g.stride_b + mine * (TURNED_B ? g.stride_b : given.step_b[0]);
-        Stored *const c = (Stored *)g.c + at.c + first * g.stride_c + mine * given.step_c[0];
-        const int bytes_a = asks_a ? RunsA::length(inner, along) * STEP_A * SIZE : 0;
-        const int bytes_b = asks_b ? RunsB::length(inner, along) * STEP_B * SIZE : 0;
-        const int bytes_c = BETA ? products * STEP_C * SIZE : 0;
-        known_here = known_of(products, a, b, c);
-        barrier_expect(barrier, (asks_a ? whole_vectors(a, bytes_a) : 0) + (asks_b ? whole_vectors(b, bytes_b) : 0) +
-                                    (BETA && writes ? whole_vectors(c, bytes_c) : 0));
-        if (asks_a) fetch_piece<SKEWED_A>(stage + mine * ROOM_A, a, bytes_a, barrier, policy);
-        if (asks_b) fetch_piece<SKEWED_B>(stage + STAGE_B + mine * ROOM_B, b, bytes_b, barrier, policy);
-        if (BETA && writes) fetch_piece<SKEWED_C>(stage + STAGE_C + mine * ROOM_C, c, bytes_c, barrier, policy);
+        out.products = writes ? RunsC::length(inner, along) : 0;
+        out.a = (const Stored *)g.a + at.a + first * g.stride_a + mine * (TURNED_A ? g.stride_a : given.step_a[ALONG_AT]);
+        out.b = (const Stored *)g.b + at.b + first * g.stride_b + mine * (TURNED_B ? g.stride_b : given.step_b[ALONG_AT]);
+        out.c = (Stored *)g.c + at.c + first * g.stride_c + mine * given.step_c[ALONG_AT];
+        out.bytes_a = asks_a ? RunsA::length(inner, along) * STEP_A * SIZE : 0;
+        out.bytes_b = asks_b ? RunsB::length(inner, along) * STEP_B * SIZE : 0;
+        return out;
+    };
+    Asked asked_a, asked_b;
+    auto fetch = [&](const Request &of, int own, unsigned int barrier, Known &known_here) {
+        const int bytes_c = BETA ? of.products * STEP_C * SIZE : 0;
+        const bool brings_a = of.bytes_a && asked_a.anew(of.a, of.bytes_a, own), brings_b = of.bytes_b && asked_b.anew(of.b, of.bytes_b, own);
+        known_here = known_of(mine, of.products, of.a, of.b, of.c, stages_of(asked_a, asked_b));
+        barrier_expect(barrier, (brings_a ? whole_vectors(of.a, of.bytes_a) : 0) + (brings_b ? whole_vectors(of.b, of.bytes_b) : 0) +
+                                    (bytes_c ? whole_vectors(of.c, bytes_c) : 0));
+        if (brings_a) fetch_piece<SKEWED_A>(asked_a.place() + mine * ROOM_A, of.a, of.bytes_a, barrier, policy);
+        if (brings_b) fetch_piece<SKEWED_B>(asked_b.place() + STAGE_B + mine * ROOM_B, of.b, of.bytes_b, barrier, policy);
+        if (bytes_c) fetch_piece<SKEWED_C>(shared_memory + AT_RING + own * STAGE + STAGE_C + mine * ROOM_C + known_here.skew(2) / 16 * 16, of.c, bytes_c, barrier, policy);
         if (TWICE) arrive_when_copied(barrier);
     };
     auto multiply_tile = [&](long long, const Known *runs, const unsigned char *stage, unsigned char *out) {
-        const unsigned char *const a = SHARED_A ? shared_memory + AT_A : stage, *const b = SHARED_B ? shared_memory + AT_B : stage + STAGE_B;
+        const unsigned char *const in_ring = REUSE ? shared_memory + AT_RING : stage;
+        const unsigned char *const a = SHARED_A ? shared_memory + AT_A : in_ring;
+        const unsigned char *const b = SHARED_B ? shared_memory + AT_B : in_ring + STAGE_B;
         auto find = [&](int inner, int along, Spot &spot) {
             const int run_c = RunsC::run(inner, along), in_run = RunsC::matrix(inner, along);
             const Known &known = runs[run_c];
@@ -60,8 +68,9 @@ INLINE void multiply_batch(const Nested &given, const Scalars &scalars) {
             const int at_c = run_c * ROOM_C + known.skew(2) + in_run * STEP_C * SIZE;
             const int run_a = RunsA::run(inner, along), run_b = RunsB::run(inner, along);
             const int skew_a = SKEWED_A ? runs[run_a].skew(0) : 0, skew_b = SKEWED_B ? runs[run_b].skew(1) : 0;
-            spot.a = (const Stored *)(a + (SHARED_A ? 0 : run_a * ROOM_A + skew_a)) + (SHARED_A ? 0 : RunsA::matrix(inner, along)) * STEP_A;
-            spot.b = (const Stored *)(b + (SHARED_B ? 0 : run_b * ROOM_B + skew_b)) + (SHARED_B ? 0 : RunsB::matrix(inner, along)) * STEP_B;
+            const int there_a = REUSE ? runs[run_a].stage(0) * STAGE : 0, there_b = REUSE ? runs[run_b].stage(1) * STAGE : 0;
+            spot.a = (const Stored *)(a + (SHARED_A ? 0 : there_a + run_a * ROOM_A + skew_a)) + (SHARED_A ? 0 : RunsA::matrix(inner, along)) * STEP_A;
+            spot.b = (const Stored *)(b + (SHARED_B ? 0 : there_b + run_b * ROOM_B + skew_b)) + (SHARED_B ? 0 : RunsB::matrix(inner, along)) * STEP_B;
             spot.c = (const Stored *)(stage + STAGE_C + at_c);
             spot.out = DIRECT ? known.c + in_run * STEP_C : (Stored *)(out + at_c);
             spot.left = known.products() - in_run;
@@ -71,5 +80,5 @@ INLINE void multiply_batch(const Nested &given, const Scalars &scalars) {
         constexpr bool BY_ALONG = !PAIRS && SEVERAL < 8 && (!ALONG_A || !ALONG_B);
         multiply_products<PIECE, TILE, BY_ALONG, SHARED_A || (BY_ALONG ? !ALONG_A : HELD_A), SHARED_B || (BY_ALONG ? !ALONG_B : HELD_B)>(find, scalars);
     };
-    walk<ASKING, TWICE>(given.pieces, mine, known, policy, fetch, multiply_tile);
+    walk<ASKING, TWICE>(given.pieces, mine, known, policy, locate, fetch, multiply_tile);
 }

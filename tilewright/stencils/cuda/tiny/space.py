@@ -34,6 +34,7 @@ from tilewright.stencils.cuda.tiny.needs import (
     flying_bytes,
     items,
     pairs,
+    part_asked,
     registers,
     shared_bytes,
     shares,
@@ -98,6 +99,7 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("stages", (1, 2, 3, 4, 6, 8)),
         Param("several", _several(p), absent=1),
         Param("direct", (0, 1) if p.outer else (0,), absent=0),
+        Param("reuse", (0, 1) if p.outer else (0,), absent=0),
         Param("across", (0, 1)),
         Param("turn", (0, 1)),
         Param("pad", (0, 1)),
@@ -390,6 +392,21 @@ def _of_the_group(p: Problem, device: Device) -> Iterator[Rule]:
         "bulk copies of runs or tiles have a C that threads can write",
         lambda path, direct: (direct == 0) | (path == "bulk"),
     )
+    yield Rule(
+        "reuse-bulk",
+        "hard",
+        "bulk copies of runs or tiles are spared",
+        lambda path, reuse: (reuse == 0) | (path == "bulk"),
+    )
+    if p.outer:
+        yield Rule(
+            "reuse-pays",
+            "soft",
+            "neighbouring groups have a tenth of what they read in common, or more",
+            lambda path, group, reuse: (
+                (reuse == 0) | (part_asked(p, np.where(path == "bulk", group, 1)) <= 0.9)
+            ),
+        )
     yield Rule(
         "ring",
         "hard",

@@ -13,6 +13,8 @@ all of C of several matrices, and sizes are compiled in (section 7). How fast it
              section 7.4 has several elements to a thread where matrices are large
     path     "bulk", "async" or "plain": how matrices come into shared memory, or that they do not; bulk
              copies bring padding and gaps along, of C as well, but only its columns are written back
+    reuse    of a batch along several axes: a block walks over neighbouring groups, in an order of the axes in
+             which they have most in common, and what a group has as the one before it is not brought again
     across, turn, pad   against several threads that ask for the same bank of shared memory
     evict    the second-level cache is told that nothing is used again
 
@@ -41,6 +43,7 @@ from tilewright.stencils.cuda.tiny.needs import (
     shared_bytes,
     spaced,
     tile,
+    walked,
     words,
 )
 from tilewright.stencils.cuda.tiny.space import is_dense, is_stream, params, rules, streams_long
@@ -120,6 +123,10 @@ class TinyStencil(CudaStencil):
             stays = zip("AB", kept(p), strict=False)
             defines |= {f"KEPT_{x}": p.batch * (bulk and few) for x, few in stays}
             tiled = tile(p) if bulk else None
+            if config.get("reuse", 0):
+                order, _ = walked(p, config["group"])
+                outer = [axis for axis in order if axis]
+                defines |= {"INNER_AT": order.index(0), "ALONG_AT": outer.index(1)}
             defines["RUN_LENGTH"] = p.batch if config["group"] > p.batch and tiled is None else 0
             if tiled is not None:
                 defines["TILE"] = int(tiled.sides(config["group"])[0])
@@ -142,9 +149,10 @@ class TinyStencil(CudaStencil):
             return args.nested(problem)
         # Bulk copies bring pieces of runs, or tiles.
         (along, most), tiled = map(int, pieces(problem, config["group"])), tile(problem)
+        order = walked(problem, config["group"])[0] if config.get("reuse", 0) else ()
         if tiled is None:
-            return args.nested(problem, most)
-        return args.nested(problem, most, tiled.axis, along)
+            return args.nested(problem, most, order=order)
+        return args.nested(problem, most, tiled.axis, along, order)
 
     def launch(self, problem: Problem, config: Config) -> Launch:
         p, c = problem, config
