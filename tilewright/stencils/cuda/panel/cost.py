@@ -19,6 +19,7 @@ from tilewright.stencils.cuda.common import WIDEST, cheapest, fitted, resident, 
 from tilewright.stencils.cuda.panel.needs import (
     PATHS,
     along,
+    held_words,
     length,
     long_m,
     one_run,
@@ -107,18 +108,21 @@ def _candidates(p: Problem, device: Device, x: Mapping[str, Any], waste: float) 
         np.arange(len(paths)),
         directly,
         np.arange(2),
+        np.arange(1 + (p.dtype.real_bits == 16)),
         np.array(tiles),
         *map(np.array, _RINGS),
     )
-    which, path, direct, packed, tile, warps, movers, stages = (
+    which, path, direct, packed, held, tile, warps, movers, stages = (
         axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")
     )
     mma, rows, columns = part[which].T
     left = ((direct == 0) & (packed == 0)) | (mma == 0)
     left &= (movers == 1) | (np.array(paths)[path] == "bulk")
+    left &= (held == 0) | ((mma != 0) & ((columns if long_m(p) else rows) >= short(p)))
     found = {
         "path": np.array(paths)[path],
         "mma": mma,
+        "held": held,
         "direct": direct,
         "tile": tile,
         "rows": rows,
@@ -131,6 +135,7 @@ def _candidates(p: Problem, device: Device, x: Mapping[str, Any], waste: float) 
     needed = np.zeros(len(found["mma"]), int)
     for some, kind in _kinds(p, found):
         loop = registers(p, *(found[name][some] for name in ("mma", "rows", "columns")))
+        loop = loop + found["held"][some] * held_words(p, found["rows"][some], found["columns"][some])
         needed[some] = x[kind]["registers"] * loop + x[kind]["registers_beside"]
     needed += x["registers_more"] * (of_block > 8)
     shared = shared_bytes(
@@ -178,7 +183,10 @@ def _clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float]
     rounds = -(
         -parts(p, tile, columns["rows"], columns["columns"]) // slots(columns["mma"], columns["warps"])
     )
-    of_part, units_busy, reads = (_tensor if columns["mma"].any() else _fma)(p, columns, x)
+    if columns["mma"].any():
+        of_part, units_busy, reads = _tensor(p, columns, x, rounds)
+    else:
+        of_part, units_busy, reads = _fma(p, columns, x)
     # Device memory takes whole words more readily than what is narrower.
     narrow = columns["direct"] * (_vector_of_c(p, columns) * size < 4)
     of_part += x["kept"] * _stores(p, columns) * (1 + updates) * (1 + x["narrow"] * narrow)
@@ -313,13 +321,16 @@ def _met(p: Problem, apart: Any, wide: Any) -> Any:
     return np.maximum(1, np.gcd(apart // min(size, 4), 128 // min(size, 4)) * min(size, 4) / (wide * size))
 
 
-def _tensor(p: Problem, columns: Columns, x: Mapping[str, float]) -> tuple[Any, Any, Any]:
-    """The same by tensor cores, for a part of a warp."""
+def _tensor(p: Problem, columns: Columns, x: Mapping[str, float], rounds: Any) -> tuple[Any, Any, Any]:
+    """The same by tensor cores, for a part of a warp, which has as many of a tile as there are ``rounds``."""
     rows, cols = columns["rows"], columns["columns"]
+    # What is held of the small operand is read once.
+    share = np.where(columns["held"] == 1, 1 / rounds, 1.0)
+    rows, cols = (rows, cols * share) if long_m(p) else (rows * share, cols)
     halves, pairs = p.dtype.real_bits == 16, 1 + p.dtype.is_complex
     steps = -(-p.k * (pairs if halves else 1) // (16 if halves else 4))
     # Instructions of 16 x 8 products: two for a complex number of 16 bits, four for one of float64.
-    products = rows * cols / 128 * (pairs if halves else pairs**2)
+    products = columns["rows"] * columns["columns"] / 128 * (pairs if halves else pairs**2)
     fragments = (rows + cols) / 8 * (2 if halves else 1) * pairs
     panel = (rows if long_m(p) else cols) / 8 * (2 if halves else 1) * pairs
     anywhere = units(p)[0 if long_m(p) else 1] < WIDEST
