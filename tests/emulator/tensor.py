@@ -38,7 +38,6 @@ def operation(compiler: Compiler, instruction: Instruction, following: int) -> O
         "stmatrix.sync": _matrices_back,
         "movmatrix.sync": _matrix_turned,
         "shfl.sync": _shuffle,
-        "elect.sync": _elected,
         "wgmma.mma_async": _wgmma,
         "wgmma.fence": _nothing,
         "wgmma.commit_group": _nothing,
@@ -306,17 +305,6 @@ def _shuffle(compiler: Compiler, parts: list[str], operands: tuple[str, ...]) ->
         return 0
 
     return shuffle
-
-
-def _elected(compiler: Compiler, parts: list[str], operands: tuple[str, ...]) -> Operation:
-    """A predicate of one lane of all, the first here."""
-    put = compiler.write(operands[0].partition("|")[2])
-
-    def elect(w: Warp) -> int:
-        put(w, LANE == 0)
-        return 0
-
-    return elect
 
 
 # ---- wmma -----------------------------------------------------------------------------------------------

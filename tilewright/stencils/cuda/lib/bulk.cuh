@@ -73,20 +73,6 @@ BULK_INLINE void bulk_store(void *to, const void *from, int bytes, unsigned long
                      ::"l"(to), "r"(shared_address(from)), "r"(bytes) : "memory");
 }
 
-// The same by one lane of a warp, all lanes of which ask for the same copy. The compiler sees that there is one, where it otherwise goes through
-// the lanes in a loop, some 100 clocks each. Stores belong to a group only when bulk_commit() follows.
-BULK_INLINE void bulk_load_once(unsigned int to, unsigned long long from, int bytes, unsigned int barrier) {
-    asm volatile("{\n\t.reg .pred p;\n\telect.sync _|p, 0xffffffff;\n\t"
-                 "@p cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];\n\t}"
-                 ::"r"(to), "l"(from), "r"(bytes), "r"(barrier) : "memory");
-}
-BULK_INLINE void bulk_store_once(unsigned long long to, unsigned int from, int bytes) {
-    asm volatile("{\n\t.reg .pred p;\n\telect.sync _|p, 0xffffffff;\n\t"
-                 "@p cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;\n\t}"
-                 ::"l"(to), "r"(from), "r"(bytes) : "memory");
-}
-BULK_INLINE void bulk_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
-
 // Waits until all stores of this thread but the last few have read shared memory.
 template <int BUT> BULK_INLINE void bulk_read() {
     asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(BUT) : "memory");

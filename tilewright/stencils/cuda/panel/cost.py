@@ -183,10 +183,7 @@ def _clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float]
     rounds = -(
         -parts(p, tile, columns["rows"], columns["columns"]) // slots(columns["mma"], columns["warps"])
     )
-    if columns["mma"].any():
-        of_part, units_busy, reads = _tensor(p, columns, x, rounds)
-    else:
-        of_part, units_busy, reads = _fma(p, columns, x)
+    of_part, units_busy, reads = (_tensor if columns["mma"].any() else _fma)(p, columns, x)
     # Device memory takes whole words more readily than what is narrower.
     narrow = columns["direct"] * (_vector_of_c(p, columns) * size < 4)
     of_part += x["kept"] * _stores(p, columns) * (1 + updates) * (1 + x["narrow"] * narrow)
@@ -210,7 +207,9 @@ def _clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float]
     flight = x["flight"] / (columns["stages"] - 1 + bulk * 1)
     longest = sum(each**power for each in (memory, issued, units_of_all, waited / per_sm))
     longest = longest + (serving / per_sm) ** power + (flight / per_sm) ** power
-    return longest ** (1 / power) * turns / length(p)
+    # What is held of the small operand is read once for all parts that a warp has of a tile.
+    kept = np.where((columns["held"] == 1) & (rounds > 1), x["held"], 1.0)
+    return kept * longest ** (1 / power) * turns / length(p)
 
 
 def _vector_of_c(p: Problem, columns: Columns) -> Any:
@@ -321,16 +320,13 @@ def _met(p: Problem, apart: Any, wide: Any) -> Any:
     return np.maximum(1, np.gcd(apart // min(size, 4), 128 // min(size, 4)) * min(size, 4) / (wide * size))
 
 
-def _tensor(p: Problem, columns: Columns, x: Mapping[str, float], rounds: Any) -> tuple[Any, Any, Any]:
-    """The same by tensor cores, for a part of a warp, which has as many of a tile as there are ``rounds``."""
+def _tensor(p: Problem, columns: Columns, x: Mapping[str, float]) -> tuple[Any, Any, Any]:
+    """The same by tensor cores, for a part of a warp."""
     rows, cols = columns["rows"], columns["columns"]
-    # What is held of the small operand is read once.
-    share = np.where(columns["held"] == 1, 1 / rounds, 1.0)
-    rows, cols = (rows, cols * share) if long_m(p) else (rows * share, cols)
     halves, pairs = p.dtype.real_bits == 16, 1 + p.dtype.is_complex
     steps = -(-p.k * (pairs if halves else 1) // (16 if halves else 4))
     # Instructions of 16 x 8 products: two for a complex number of 16 bits, four for one of float64.
-    products = columns["rows"] * columns["columns"] / 128 * (pairs if halves else pairs**2)
+    products = rows * cols / 128 * (pairs if halves else pairs**2)
     fragments = (rows + cols) / 8 * (2 if halves else 1) * pairs
     panel = (rows if long_m(p) else cols) / 8 * (2 if halves else 1) * pairs
     anywhere = units(p)[0 if long_m(p) else 1] < WIDEST

@@ -143,6 +143,11 @@ def shared_bytes(
     return ring + packed_bytes(p, path, packed, width)
 
 
+def odd_columns(p: Problem) -> bool:
+    """Whether stored columns of the small operand begin at odd numbers."""
+    return (p.k if small_along_k(p) else short(p)) % 2 == 1
+
+
 def held_words(p: Problem, rows: Any, columns: Any) -> Any:
     """Registers of a thread for fragments of the small operand, of all k but those of one product of tensor
     cores of 16 bits, which any part has."""

@@ -5,7 +5,7 @@
 //   MOVERS more       write C of tile i then, unless it leaves from registers
 //   the others        multiply tile i when it has arrived, into one of two buffers that C leaves from
 //
-// A warp asks for one copy after the other: a tile of many columns has several such warps.
+// A warp issues the copies of its lanes one after the other, some 50 clocks each: a tile of many columns has several such warps.
 #pragma once
 
 #include "panel/runs.cuh"

@@ -13,61 +13,32 @@ template <bool IS_ALONG, int COLS, int LD, int ACROSS> struct Runs {
     // Many columns of small numbers have their ends written by a lane each, within words: as many instructions as there are columns
     // take longer than sectors that are written in part.
     static constexpr bool BY_LANES = SIZE < 8 && COUNT > 1;
-    static constexpr int GRAIN = UNIT_C == 16 || BY_LANES ? 16 : 32;
-    // The first run of a thread, and that of a warp: neighbouring runs are those of different warps.
+    // A bulk copy that begins in the middle of a sector of 32 bytes writes many in part, not only its first and last.
+    static constexpr int GRAIN = BY_LANES ? 16 : 32;
+    // The first run of a thread. A warp issues one copy after the other, so neighbouring runs are those of different warps.
     static INLINE int first() { return moving() % 32 * MOVERS + moving() / 32; }
-    static INLINE int first_of_warp() { return MOVERS == 1 ? 0 : __shfl_sync(0xffffffff, moving() / 32, 0); }
     static INLINE Run run(const Stored *at, long long ld, int number, int count) {
-        return Run(at + number * ld, elements(count));
+        return Run(at + number * ld, IS_ALONG ? count : count * ACROSS);
     }
-    static INLINE int elements(int count) { return IS_ALONG ? count : count * ACROSS; }
-
-    // Returns the bytes that this thread has asked for. Where no word reaches over the ends of the operand a warp goes through its runs
-    // together.
     static INLINE int load(unsigned char *to, const Stored *at, long long ld, int count, const void *begin, const void *end,
                            unsigned int barrier) {
-        const bool within = at - WORD >= (const Stored *)begin && at + (COUNT - 1) * ld + elements(count) + WORD <= (const Stored *)end;
         int expected = 0;
-        if (COUNT == 1 || !within) {
-            _Pragma("unroll 1") for (int i = first(); i < COUNT; i += MOVING)
-                expected += run(at, ld, i, count).load(to + i * LD * SIZE, begin, end, barrier);
-            return expected;
-        }
-        const int mine = first_of_warp(), bytes = elements(count) * SIZE;
-        unsigned long long from = (unsigned long long)(at + mine * ld);
-        unsigned int place = shared_address(to) + mine * LD * SIZE;
-        _Pragma("unroll 2") for (int i = mine; i < COUNT; i += MOVERS) {
-            const int head = (int)from & 15, asked = (head + bytes + 15) & ~15;
-            bulk_load_once(place, from - head, asked, barrier);
-            expected += asked;
-            from += ld * (MOVERS * SIZE);
-            place += MOVERS * LD * SIZE;
-        }
-        return threadIdx.x % 32 == 0 ? expected : 0;
+        _Pragma("unroll 1") for (int i = first(); i < COUNT; i += MOVING)
+            expected += run(at, ld, i, count).load(to + i * LD * SIZE, begin, end, barrier);
+        return expected;
     }
-    // By the threads that write, one run by one of them, or the runs of a warp by one of its lanes.
+    // By the threads that write, a run each.
     static INLINE void store(Stored *to, const unsigned char *from, long long ld, int count) {
-        if constexpr (COUNT == 1) {
-            const Run x = run(to, ld, 0, count);
+        _Pragma("unroll 1") for (int i = first(); i < COUNT; i += MOVING) {
+            const Run x = run(to, ld, i, count);
             const int ahead = x.ahead<GRAIN>(), whole = x.whole<GRAIN>();
-            if (moving() == 0 && whole > 0) bulk_store<false>((void *)(x.from + ahead), from + x.head() + ahead, whole, 0);
-            return;
+            if (whole > 0) bulk_store<false>((void *)(x.from + ahead), from + i * LD * SIZE + x.head() + ahead, whole, 0);
         }
-        const int mine = first_of_warp(), bytes = elements(count) * SIZE;
-        unsigned long long there = (unsigned long long)(to + mine * ld);
-        unsigned int place = shared_address(from) + mine * LD * SIZE;
-        _Pragma("unroll 2") for (int i = mine; i < COUNT; i += MOVERS) {
-            const int ahead = smaller(-(int)there & (GRAIN - 1), bytes), whole = (bytes - ahead) & ~(GRAIN - 1);
-            if (whole > 0) bulk_store_once(there + ahead, place + ((int)there & 15) + ahead, whole);
-            there += ld * (MOVERS * SIZE);
-            place += MOVERS * LD * SIZE;
-        }
-        bulk_commit();
     }
     // By the same threads: what is before and behind whole grains.
     static INLINE void store_edges(Stored *to, const unsigned char *from, long long ld, int count) {
         if constexpr (WORD > 1) {
-            if (UNIT_C == 16 && count % WORD == 0) return;
+            if (GRAIN == 16 && UNIT_C == 16 && count % WORD == 0) return;
             const int lane = moving();
             constexpr int OF_RUN = BY_LANES ? 2 : smaller(32, 2 * GRAIN / SIZE);
             _Pragma("unroll 1") for (int i = lane / OF_RUN; i < COUNT; i += MOVING / OF_RUN) {

@@ -21,6 +21,7 @@ from tilewright.stencils.cuda.panel.needs import (
     held_words,
     length,
     long_m,
+    odd_columns,
     parts,
     shared_bytes,
     short,
@@ -148,6 +149,12 @@ def _of_the_part(p: Problem, device: Device) -> Iterator[Rule]:
         lambda mma, held, rows, columns: (
             (held == 0) | ((mma != 0) & halves & ((columns if long_m(p) else rows) >= other))
         ),
+    )
+    yield Rule(
+        "held-odd",
+        "soft",
+        "an operand is held whose columns are not whole words, which is read half by half",
+        lambda held: (held == 0) | odd_columns(p),
     )
     yield Rule(
         "held-fits",
