@@ -77,8 +77,8 @@ def streams(device: Device) -> Iterator[Job]:
 
 
 def panel(device: Device) -> Iterator[Job]:
-    """One long extent, m or n, along and across, packed and padded: the default, the other path, and several
-    warps that move tiles."""
+    """One long extent, m or n, along and across, packed and padded: the default, the other path, several
+    warps that move tiles, and the small operand held by tensor cores."""
     stencil = STENCILS["panel"]
     for turn, (dtype, (m, n, k)) in enumerate((dtype, long) for dtype in DTYPES.values() for long in LONG):
         for trans in ORDERS[dtype.is_complex]:
@@ -93,6 +93,10 @@ def panel(device: Device) -> Iterator[Job]:
             several = config.with_(path="bulk", direct=0, movers=4)
             if fits(stencil, problem, several, device):
                 yield from _accepted(stencil, problem, f"{name}_movers", device, several)
+            rows, columns = (16, -(-n // 8) * 8) if m > n else (-(-m // 16) * 16, 8)
+            held = several.with_(mma=16, packed=0, held=1, movers=1, tile=64, rows=rows, columns=columns)
+            if fits(stencil, problem, held, device):
+                yield from _accepted(stencil, problem, f"{name}_held", device, held)
 
 
 def inner(device: Device) -> Iterator[Job]:

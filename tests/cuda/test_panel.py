@@ -70,6 +70,21 @@ def test_several_warps_that_move_tiles_are_right(letter: str, text: str, movers:
         assert said.ok, f"{p.key} @{batch} {config}: {said.why}"
 
 
+@pytest.mark.parametrize("text", ["tt:300x21x25", "nn:67x41x33", "nt:31x95x40", "tn:9x515x64"])
+@pytest.mark.parametrize("letter", ["h", "b", "hc"])
+def test_small_operands_held_in_registers_are_right(letter: str, text: str) -> None:
+    """By either path, where a warp has several parts of a tile."""
+    device = devices.probe()
+    p = Problem.parse(f"{letter}:{text}@100000", beta="any", alpha="any")[0]
+    space = PANEL.space(p, device).only((*HARDWARE, "hard")).restricted(held=1)
+    found = {config["path"]: config for config in space.sample(200, seed=7) if config["warps"] <= 4}
+    assert found
+    for config in found.values():
+        for batch in (1, 301):
+            said = verdict(PANEL, p, config.with_(blocks=device["sms"]), batch)
+            assert said.ok, f"{p.key} @{batch} {config}: {said.why}"
+
+
 @pytest.mark.parametrize("seed", range(56))
 def test_random_configs_are_right(seed: int) -> None:
     device, draw = devices.probe(), random.Random(seed)

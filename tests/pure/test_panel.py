@@ -184,6 +184,7 @@ BASE = Config(
         "path": "async",
         "mma": 0,
         "packed": 0,
+        "held": 0,
         "direct": 0,
         "tile": 128,
         "rows": 4,
@@ -253,3 +254,21 @@ def test_shared_memory_of_a_tile() -> None:
     # Packed, 8 k of two vectors each: once, or twice where the next one is packed meanwhile.
     assert shared_bytes(p, "async", 0, 1, 128, 3, 1, 5) == 3 * stage + 256
     assert shared_bytes(p, "bulk", 0, 1, 128, 3, 1, 5) == 128 + 3 * bulk + 512
+
+
+def test_small_operands_are_held_by_parts_that_have_all_of_them() -> None:
+    """Fragments are kept by tensor cores of 16 bits, of all that is short, where registers allow."""
+    for text, fixed, broken in (
+        ("h:tt:700x41x42", {"mma": 16, "rows": 16, "columns": 48}, []),
+        ("h:tt:700x41x42", {"mma": 16, "rows": 16, "columns": 24}, ["held"]),
+        ("h:nt:41x700x42", {"mma": 16, "rows": 48, "columns": 8}, []),
+        ("h:nt:41x700x42", {"mma": 16, "rows": 32, "columns": 16}, ["held"]),
+        ("h:tt:700x41x42", {"mma": 0, "rows": 4, "columns": 41}, ["held"]),
+        ("d:tt:700x41x42", {"mma": 16, "rows": 16, "columns": 48}, ["held"]),
+        ("h:nn:700x41x42", {"mma": 16, "rows": 16, "columns": 48}, ["held-odd"]),
+        ("hc:tt:700x63x64", {"mma": 16, "rows": 16, "columns": 64}, ["held-fits"]),
+    ):
+        p = Problem.parse(text)[0]
+        config = PANEL.default(p, H200).with_(held=1, packed=0, direct=0, **fixed)
+        names = [rule.name for rule in PANEL.space(p, H200).why(config) if rule.name.startswith("held")]
+        assert names == broken, (text, fixed)

@@ -43,6 +43,10 @@ pytestmark = marks.COMPILED
         ("b:nt:67x6x17@2", "dense", {"path": "bulk", "mma": 16, "tile": 64, "rows": 32}),
         ("b:nt:67x6x17@2", "dense", {"path": "bulk", "mma": 16, "tile": 80, "rows": 32}),
         ("hc:nt:5x67x9@2", "shared", {"path": "bulk", "mma": 16}),
+        # The small operand held, with odd columns and a rest of k: one part of a tile after the other.
+        ("h:tt:69x21x25@2", "dense", {"path": "bulk", "mma": 16, "held": 1, "rows": 16, "tile": 80}),
+        ("b:nn:21x69x18@2", "dense", {"path": "bulk", "mma": 16, "held": 1, "columns": 8, "tile": 64}),
+        ("hc:tc:5x67x9@2", "shared", {"path": "async", "mma": 16, "held": 1, "columns": 16}),
         ("d:nn:67x9x6@2", "dense", {"path": "bulk", "mma": 8}),
         ("z:nt:9x66x3@2", "padded", {"path": "async", "mma": 16}),
     ],
@@ -51,8 +55,8 @@ def test_panel_multiplies(text: str, layout: str, fixed: dict[str, Any]) -> None
     p = problem(text, (1, 0, 1), (0, 0, 2), beta="0") if layout == "padded" else problem(text, beta="any")
     if layout == "shared":
         p = p.with_(**{"stride_b" if p.m > p.n else "stride_a": 0})
-    few = {"mma": 0, "packed": 0, "movers": 1, "warps": 2, "stages": 2, "blocks": 132, "tile": 32} | fixed
-    found = allowed("panel", p, H200, 60, 1, **few)
+    few = {"mma": 0, "packed": 0, "held": 0, "movers": 1, "warps": 2, "stages": 2, "blocks": 132, "tile": 32}
+    found = allowed("panel", p, H200, 60, 1, **(few | fixed))
     config = min(found, key=lambda c: abs(c["rows"] * c["columns"] - 8 * max(1, c["mma"])))
     # Warps that move tiles may come in any order, also before the one that makes their barriers.
     again = len(SCHEDULES) if config["movers"] > 1 else 1

@@ -19,6 +19,7 @@ from tilewright.stencils.cuda.common import WIDEST, cheapest, fitted, resident, 
 from tilewright.stencils.cuda.panel.needs import (
     PATHS,
     along,
+    held_words,
     length,
     long_m,
     one_run,
@@ -107,18 +108,21 @@ def _candidates(p: Problem, device: Device, x: Mapping[str, Any], waste: float) 
         np.arange(len(paths)),
         directly,
         np.arange(2),
+        np.arange(1 + (p.dtype.real_bits == 16)),
         np.array(tiles),
         *map(np.array, _RINGS),
     )
-    which, path, direct, packed, tile, warps, movers, stages = (
+    which, path, direct, packed, held, tile, warps, movers, stages = (
         axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")
     )
     mma, rows, columns = part[which].T
     left = ((direct == 0) & (packed == 0)) | (mma == 0)
     left &= (movers == 1) | (np.array(paths)[path] == "bulk")
+    left &= (held == 0) | ((mma != 0) & ((columns if long_m(p) else rows) >= short(p)))
     found = {
         "path": np.array(paths)[path],
         "mma": mma,
+        "held": held,
         "direct": direct,
         "tile": tile,
         "rows": rows,
@@ -131,6 +135,7 @@ def _candidates(p: Problem, device: Device, x: Mapping[str, Any], waste: float) 
     needed = np.zeros(len(found["mma"]), int)
     for some, kind in _kinds(p, found):
         loop = registers(p, *(found[name][some] for name in ("mma", "rows", "columns")))
+        loop = loop + found["held"][some] * held_words(p, found["rows"][some], found["columns"][some])
         needed[some] = x[kind]["registers"] * loop + x[kind]["registers_beside"]
     needed += x["registers_more"] * (of_block > 8)
     shared = shared_bytes(
@@ -202,7 +207,9 @@ def _clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float]
     flight = x["flight"] / (columns["stages"] - 1 + bulk * 1)
     longest = sum(each**power for each in (memory, issued, units_of_all, waited / per_sm))
     longest = longest + (serving / per_sm) ** power + (flight / per_sm) ** power
-    return longest ** (1 / power) * turns / length(p)
+    # What is held of the small operand is read once for all parts that a warp has of a tile.
+    kept = np.where((columns["held"] == 1) & (rounds > 1), x["held"], 1.0)
+    return kept * longest ** (1 / power) * turns / length(p)
 
 
 def _vector_of_c(p: Problem, columns: Columns) -> Any:

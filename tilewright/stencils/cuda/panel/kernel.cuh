@@ -22,10 +22,11 @@
 //          in them.
 //       1  vectors of 4, 8 or 16 bytes (cp.async, sm_80) by all threads: any leading dimensions, gaps and addresses.
 //
-// The small operand may be PACKED first: as multiply-add units read it, by whole vectors whatever its size is.
+// The small operand may be PACKED first: as multiply-add units read it, by whole vectors whatever its size is. With tensor
+// cores of 16 bits a warp may keep its fragments of it in registers (HELD), while it goes over its parts of a tile.
 //
 // The parts: pipeline_*.cuh (a path each), copy.cuh (tiles by all threads), runs.cuh (tiles by bulk copies), item.cuh (which
-// tile), multiply.cuh (parts of a tile, by multiply_packed.cuh or tiny/multiply_*.cuh), layout.cuh (shared memory).
+// tile), multiply.cuh (parts of a tile, by multiply_packed.cuh, multiply_held.cuh or tiny/multiply_*.cuh), layout.cuh (shared memory).
 #include "lib/bulk.cuh"
 #include "lib/gemm.cuh"
 
@@ -81,6 +82,9 @@
 #ifndef MMA
 #define MMA 0  // rows of a tensor-core product, 8 or 16 (float64 on sm_90, 16 bits); 0: multiply-add units
 #endif
+#ifndef HELD
+#define HELD 0  // 1: a warp keeps its fragments of the small operand for all its parts of a tile (MMA, 16 bits), 0: it reads them for each
+#endif
 #ifndef ROWS
 #define ROWS 4  // rows of C that a thread computes (MMA: a warp)
 #endif
@@ -115,6 +119,8 @@ static_assert(!ONE_RUN || (BULK && LONG_M && !DIRECT), "one-run: columns of a lo
 static_assert(!PANEL_RUN || (BULK && ALONG && UNIT_PANEL < 16), "panel-run: columns along the panel that begin anywhere in a word");
 static_assert(!DIRECT || (LONG_M && !MMA), "direct: neighbouring threads have neighbouring rows of C");
 static_assert(!PACKED || !MMA, "packed: the small operand is packed for multiply-add units");
+static_assert(!HELD || (MMA && TYPE_BITS == 16), "held: fragments of 16 bits for tensor cores");
+static_assert(!HELD || SHORT <= (LONG_M ? COLUMNS : ROWS), "held: a part has all that is short");
 static_assert(MOVERS == 1 || BULK, "movers: warps that move tiles do so by bulk copies");
 static_assert(STAGES >= 2, "ring: one stage is multiplied while others are filled");
 static_assert(MMA == 0 || TYPE_BITS != 32, "mma-type: tensor cores take float64 and 16 bits");

@@ -8,6 +8,9 @@
 #elif MMA
 #include "tiny/multiply_mma_f16.cuh"
 #endif
+#if HELD
+#include "panel/multiply_held.cuh"
+#endif
 
 // A result that goes to device memory from registers, where neighbouring threads have neighbouring rows: `count` of them.
 struct Written {
@@ -49,8 +52,14 @@ INLINE int part_of(int thread) {
 template <typename LeadPanel, typename LeadC, typename Out>
 INLINE void multiply_tile(const Stored *panel, LeadPanel lead, const Stored *small, int ld_small, int buffer, const Stored *c,
                           const Out &out, LeadC ldc, const Item &x, long long ldc_there, const Scalars &s) {
+#if HELD
+    Held held;
+    held.load(small, ld_small);
+#endif
     _Pragma("unroll 1") for (int tile = threadIdx.x / (WORKERS / SLOTS); tile < TILES; tile += SLOTS) {
-#if MMA
+#if HELD
+        multiply_held(tile, held, panel, lead, c, out, ldc, s);
+#elif MMA
         if constexpr (LONG_M) multiply_mma(tile, panel, lead, small, ld_small, c, out, ldc, s);
         else multiply_mma(tile, small, ld_small, panel, lead, c, out, ldc, s);
 #else

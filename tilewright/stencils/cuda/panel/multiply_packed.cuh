@@ -36,7 +36,7 @@ INLINE void multiply_packed(int part, const Stored *panel, Lead lead, int buffer
     constexpr bool WHOLE = AROUND * LENGTH == TILE;
     constexpr int COST = LENGTH * WIDTH * VK * (COMPLEX ? 4 : 1);
     // Where there are many threads the compiler has no registers for all that it would read ahead in a long loop without branches.
-    constexpr int AT_ALL = THREADS * BLOCKS >= 640 ? 128 : THREADS > 384 ? 256 : 512, SOME = smaller(256, AT_ALL);
+    constexpr int AT_ALL = THREADS * BLOCKS >= 640 || THREADS >= 512 ? 128 : THREADS > 384 ? 256 : 512, SOME = smaller(256, AT_ALL);
     constexpr int UNROLLED = COST * STEPS <= AT_ALL ? STEPS : COST >= SOME ? 1 : smaller(STEPS, SOME / COST);
     const int at = part % AROUND, across = part / AROUND, first = across * WIDTH;
     const Element *const small =

@@ -143,6 +143,18 @@ def shared_bytes(
     return ring + packed_bytes(p, path, packed, width)
 
 
+def odd_columns(p: Problem) -> bool:
+    """Whether stored columns of the small operand begin at odd numbers."""
+    return (p.k if small_along_k(p) else short(p)) % 2 == 1
+
+
+def held_words(p: Problem, rows: Any, columns: Any) -> Any:
+    """Registers of a thread for fragments of the small operand, of all k but those of one product of tensor
+    cores of 16 bits, which any part has."""
+    more = -(-p.k * (1 + p.dtype.is_complex) // 16) - 1
+    return more * (columns // 8 * 2 if long_m(p) else rows // 16 * 4)
+
+
 def parts(p: Problem, tile: Any, rows: Any, columns: Any) -> Any:
     """Parts of a tile that a thread, or a warp with tensor cores, computes each."""
     m, n = (tile, short(p)) if long_m(p) else (short(p), tile)

@@ -13,7 +13,8 @@ template <bool IS_ALONG, int COLS, int LD, int ACROSS> struct Runs {
     // Many columns of small numbers have their ends written by a lane each, within words: as many instructions as there are columns
     // take longer than sectors that are written in part.
     static constexpr bool BY_LANES = SIZE < 8 && COUNT > 1;
-    static constexpr int GRAIN = UNIT_C == 16 || BY_LANES ? 16 : 32;
+    // A bulk copy that begins in the middle of a sector of 32 bytes writes many in part, not only its first and last.
+    static constexpr int GRAIN = BY_LANES ? 16 : 32;
     // The first run of a thread. A warp issues one copy after the other, so neighbouring runs are those of different warps.
     static INLINE int first() { return moving() % 32 * MOVERS + moving() / 32; }
     static INLINE Run run(const Stored *at, long long ld, int number, int count) {
@@ -37,7 +38,7 @@ template <bool IS_ALONG, int COLS, int LD, int ACROSS> struct Runs {
     // By the same threads: what is before and behind whole grains.
     static INLINE void store_edges(Stored *to, const unsigned char *from, long long ld, int count) {
         if constexpr (WORD > 1) {
-            if (UNIT_C == 16 && count % WORD == 0) return;
+            if (GRAIN == 16 && UNIT_C == 16 && count % WORD == 0) return;
             const int lane = moving();
             constexpr int OF_RUN = BY_LANES ? 2 : smaller(32, 2 * GRAIN / SIZE);
             _Pragma("unroll 1") for (int i = lane / OF_RUN; i < COUNT; i += MOVING / OF_RUN) {

@@ -18,8 +18,10 @@ from tilewright.stencils.cuda.panel.needs import (
     LONGEST,
     PATHS,
     along,
+    held_words,
     length,
     long_m,
+    odd_columns,
     parts,
     shared_bytes,
     short,
@@ -39,6 +41,8 @@ PIECE = 512
 """Rows of a tile that is a piece of a panel, at most; longer ones hold all of a narrow one, as one run."""
 ALONG = (1, 2, 4, 8, 16)
 """Rows along the panel of a thread; a warp with tensor cores has 8 times as many, or 16."""
+MOST_HELD = 96
+"""Registers of the small operand that a thread holds, at most."""
 MOVERS = (1, 2, 4)
 """Warps that load, and as many that write."""
 PER_SM = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)
@@ -50,6 +54,7 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("path", PATHS),
         Param("mma", (0, 8, 16)),
         Param("packed", (0, 1), absent=0),
+        Param("held", (0, 1), absent=0),
         Param("direct", (0, 1)),
         Param("tile", TILES),
         Param("rows", lengthwise if long_m(p) else other),
@@ -115,7 +120,7 @@ def _of_the_path(p: Problem, device: Device) -> Iterator[Rule]:
 
 def _of_the_part(p: Problem, device: Device) -> Iterator[Rule]:
     """What tensor cores take, and how large a part of a tile a thread or a warp computes."""
-    words, other = words_of_sum(p), short(p)
+    words, other, halves = words_of_sum(p), short(p), p.dtype.real_bits == 16
     yield from limits.tensor_cores(p, device)
     yield Rule(
         "part-in-c",
@@ -137,7 +142,30 @@ def _of_the_part(p: Problem, device: Device) -> Iterator[Rule]:
         "a thread has 128 registers of sums at most",
         lambda mma, rows, columns: rows * columns * words <= 128 * ((mma == 0) + 32 * (mma != 0)),
     )
-    yield limits.registers_per_thread(device, lambda mma, rows, columns: registers(p, mma, rows, columns))
+    yield Rule(
+        "held",
+        "hard",
+        "the small operand is held by tensor cores of 16 bits, whose parts have all that is short",
+        lambda mma, held, rows, columns: (
+            (held == 0) | ((mma != 0) & halves & ((columns if long_m(p) else rows) >= other))
+        ),
+    )
+    yield Rule(
+        "held-odd",
+        "soft",
+        "an operand is held whose columns are not whole words, which is read half by half",
+        lambda held: (held == 0) | odd_columns(p),
+    )
+    yield Rule(
+        "held-fits",
+        "soft",
+        "a thread holds 96 registers of it at most, beside those of one product",
+        lambda held, rows, columns: (held == 0) | (held_words(p, rows, columns) <= MOST_HELD),
+    )
+    yield limits.registers_per_thread(
+        device,
+        lambda mma, held, rows, columns: _registers(p, mma, held, rows, columns),
+    )
 
 
 def _of_the_tile(p: Problem) -> Iterator[Rule]:
@@ -189,6 +217,11 @@ def slots(mma: Any, warps: Any) -> Any:
     return warps * (1 * (mma != 0) + 32 * (mma == 0))
 
 
+def _registers(p: Problem, mma: Any, held: Any, rows: Any, columns: Any) -> Any:
+    """Registers that the loop of a thread needs."""
+    return registers(p, mma, rows, columns) + held * held_words(p, rows, columns)
+
+
 def _busy(p: Problem, mma: Any, tile: Any, rows: Any, columns: Any, warps: Any) -> Any:
     items, each = parts(p, tile, rows, columns), slots(mma, warps)
     return np.where((warps == 1) & (items <= each), 1.0, items / (-(-items // each) * each))
@@ -214,8 +247,8 @@ def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
     yield from limits.resident_rules(
         device,
         lambda path, direct, warps, movers: threads(path, direct, warps, movers),
-        lambda path, mma, direct, rows, columns, warps, movers: (
-            threads(path, direct, warps, movers) * registers(p, mma, rows, columns)
+        lambda path, mma, held, direct, rows, columns, warps, movers: (
+            threads(path, direct, warps, movers) * _registers(p, mma, held, rows, columns)
         ),
         shared,
     )

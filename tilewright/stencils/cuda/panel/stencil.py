@@ -7,6 +7,7 @@ section 4), and memory sets its pace as it does for very small matrices (I. Masl
 
     path     "async" or "bulk": how tiles come into shared memory, by words of all threads or by bulk copies
     packed   the small operand is brought into the order in which multiply-add units read it
+    held     a warp keeps its fragments of the small operand for its parts of a tile (``mma`` of 16 bits)
     direct   C leaves from registers, not through shared memory (m is long)
     tile     rows of the panel that are in a stage; its length is an argument of the kernel, not a constant
     rows, columns   of the part of C that a thread computes (with ``mma``: a warp, by tensor cores)

@@ -169,71 +169,85 @@ INLINE void across(unsigned int (&at_f)[TOGETHER][2], unsigned int (&at_g)[TOGET
     }
 }
 
-// Leading dimensions and out as multiply() takes them; LD_A, LD_B and LD_C say what is known of them.
-template <typename LeadA, typename LeadB, typename LeadC, typename Out>
-INLINE void multiply_mma(int tile, const Stored *a, LeadA lda, const Stored *b, LeadB ldb, const Stored *c, Out out,
-                         LeadC ldc, const Scalars &s) {
-    constexpr int PARTS = COMPLEX ? 2 : 1;
-    constexpr int WORK = FRAGMENTS_M * FRAGMENTS_N * TOGETHER * PARTS, STEPS = ceiling(PRODUCTS, TOGETHER);
-    constexpr int UNROLLED = WORK * STEPS <= 128 ? STEPS : WORK >= 64 ? 1 : smaller(STEPS, 64 / WORK);
-    const int lane = threadIdx.x % 32, r = lane / 4, q = lane % 4;
-    const int first_m = tile % TILES_M * ROWS, first_n = tile / TILES_M * COLUMNS;
-    auto row_of = [&](int i, int e) { return first_m + 16 * i + (PAIR_M ? 2 * r + e : r + 8 * e); };
-    auto column_of = [&](int j, int x) { return first_n + (PAIR_N         ? 16 * (j / 2) + 2 * x + j % 2
-                                                         : SPREAD > 1 ? SPREAD * x + j
-                                                                      : 8 * j + x); };
+// Rows and columns of C, in a part that begins at `first`, that a lane has of a fragment.
+INLINE int row_of(int first, int i, int e) {
+    const int r = threadIdx.x % 32 / 4;
+    return first + 16 * i + (PAIR_M ? 2 * r + e : r + 8 * e);
+}
+INLINE int column_of(int first, int j, int x) {
+    return first + (PAIR_N ? 16 * (j / 2) + 2 * x + j % 2 : SPREAD > 1 ? SPREAD * x + j : 8 * j + x);
+}
 
-    float sum[PARTS][FRAGMENTS_N][FRAGMENTS_M][4];
-    UNROLL for (int p = 0; p < PARTS; p++) UNROLL for (int j = 0; j < FRAGMENTS_N; j++)
-        UNROLL for (int i = 0; i < FRAGMENTS_M; i++) UNROLL for (int e = 0; e < 4; e++) sum[p][j][i][e] = 0;
+// Fragments of A and of B for the TOGETHER products of a step: words of rows 2 i and 2 i + 1, and of columns.
+typedef unsigned int RowWords[2 * FRAGMENTS_M][TOGETHER][2];
+typedef unsigned int ColumnWords[FRAGMENTS_N][TOGETHER][2];
+constexpr int MMA_STEPS = ceiling(PRODUCTS, TOGETHER), MMA_PARTS = COMPLEX ? 2 : 1;
+INLINE bool half_of(int step) { return LAST_HALF && step == MMA_STEPS - 1; }
 
-    _Pragma("unroll UNROLLED") for (int step = 0; step < STEPS; step++) {
-        const int product = step * TOGETHER;
-        const bool half = LAST_HALF && step == STEPS - 1;
-        unsigned int x[FRAGMENTS_M][2][TOGETHER][2], y[FRAGMENTS_N][TOGETHER][2];
-        UNROLL for (int i = 0; i < FRAGMENTS_M; i++) {
+template <typename Lead> INLINE void load_rows(RowWords &x, const Stored *a, Lead lda, int first, int step) {
+    const int q = threadIdx.x % 4, product = step * TOGETHER;
+    const bool half = half_of(step);
+    UNROLL for (int i = 0; i < FRAGMENTS_M; i++) {
 #if TRANS_A
-            UNROLL for (int e = 0; e < 2; e++)
-                along_k<EVEN_A>(x[i][e], a + inside_of<SIZE_M, ROWS>(row_of(i, e)) * lda, product, q, half);
+        UNROLL for (int e = 0; e < 2; e++)
+            along_k<EVEN_A>(x[2 * i + e], a + inside_of<SIZE_M, ROWS>(row_of(first, i, e)) * lda, product, q, half);
 #else
-            across<LD_A, SIZE_M, ROWS, PAIR_M>(x[i][0], x[i][1], a, lda, row_of(i, 0), row_of(i, 1), product, q, half);
+        across<LD_A, SIZE_M, ROWS, PAIR_M>(x[2 * i], x[2 * i + 1], a, lda, row_of(first, i, 0), row_of(first, i, 1), product, q, half);
 #endif
-        }
+    }
+}
+
+template <typename Lead> INLINE void load_columns(ColumnWords &y, const Stored *b, Lead ldb, int first, int step) {
+    const int q = threadIdx.x % 4, r = threadIdx.x % 32 / 4, product = step * TOGETHER;
+    const bool half = half_of(step);
 #if TRANS_B
-        UNROLL for (int j = 0; j < FRAGMENTS_N; j += 2) {
-            unsigned int none[TOGETHER][2];
-            // An odd last fragment has no partner: its words are read twice, which the compiler sees.
-            const int with = j + 1 < FRAGMENTS_N ? j + 1 : j;
-            across<LD_B, SIZE_N, COLUMNS, PAIR_N>(y[j], j + 1 < FRAGMENTS_N ? y[with] : none, b, ldb, column_of(j, r),
-                                         column_of(with, r), product, q, half);
-        }
+    UNROLL for (int j = 0; j < FRAGMENTS_N; j += 2) {
+        unsigned int none[TOGETHER][2];
+        // An odd last fragment has no partner: its words are read twice, which the compiler sees.
+        const int with = j + 1 < FRAGMENTS_N ? j + 1 : j;
+        across<LD_B, SIZE_N, COLUMNS, PAIR_N>(y[j], j + 1 < FRAGMENTS_N ? y[with] : none, b, ldb, column_of(first, j, r),
+                                     column_of(first, with, r), product, q, half);
+    }
 #else
-        UNROLL for (int j = 0; j < FRAGMENTS_N; j++)
-            along_k<EVEN_B>(y[j], b + inside_of<SIZE_N, COLUMNS>(column_of(j, r)) * ldb, product, q, half);
+    UNROLL for (int j = 0; j < FRAGMENTS_N; j++)
+        along_k<EVEN_B>(y[j], b + inside_of<SIZE_N, COLUMNS>(column_of(first, j, r)) * ldb, product, q, half);
 #endif
-        UNROLL for (int t = 0; t < TOGETHER; t++) UNROLL for (int i = 0; i < FRAGMENTS_M; i++) {
-            unsigned int w[4] = {x[i][0][t][0], x[i][1][t][0], x[i][0][t][1], x[i][1][t][1]};
-            if (CONJ_A) UNROLL for (int e = 0; e < 4; e++) w[e] ^= 0x80000000u;
-            UNROLL for (int j = 0; j < FRAGMENTS_N; j++) UNROLL for (int p = 0; p < PARTS; p++) {
-                unsigned int v[2] = {y[j][t][0], y[j][t][1]};
-                // (re, im) times (re, -im) is the real part, times (im, re) the imaginary one.
-                if (COMPLEX) UNROLL for (int h = 0; h < 2; h++)
-                    v[h] = p == 0 ? v[h] ^ (CONJ_B ? 0 : 0x80000000u) : __byte_perm(v[h], 0, 0x1032) ^ (CONJ_B ? 0x8000u : 0);
-                if (half) mma_16x8x8(sum[p][j][i], w[0], w[1], v[0]);
-                else mma_16x8x16(sum[p][j][i], w, v[0], v[1]);
-            }
+}
+
+typedef float Sums[MMA_PARTS][FRAGMENTS_N][FRAGMENTS_M][4];
+INLINE void clear(Sums &sum) {
+    UNROLL for (int p = 0; p < MMA_PARTS; p++) UNROLL for (int j = 0; j < FRAGMENTS_N; j++)
+        UNROLL for (int i = 0; i < FRAGMENTS_M; i++) UNROLL for (int e = 0; e < 4; e++) sum[p][j][i][e] = 0;
+}
+
+INLINE void add_step(Sums &sum, const RowWords &x, const ColumnWords &y, bool half) {
+    UNROLL for (int t = 0; t < TOGETHER; t++) UNROLL for (int i = 0; i < FRAGMENTS_M; i++) {
+        unsigned int w[4] = {x[2 * i][t][0], x[2 * i + 1][t][0], x[2 * i][t][1], x[2 * i + 1][t][1]};
+        if (CONJ_A) UNROLL for (int e = 0; e < 4; e++) w[e] ^= 0x80000000u;
+        UNROLL for (int j = 0; j < FRAGMENTS_N; j++) UNROLL for (int p = 0; p < MMA_PARTS; p++) {
+            unsigned int v[2] = {y[j][t][0], y[j][t][1]};
+            // (re, im) times (re, -im) is the real part, times (im, re) the imaginary one.
+            if (COMPLEX) UNROLL for (int h = 0; h < 2; h++)
+                v[h] = p == 0 ? v[h] ^ (CONJ_B ? 0 : 0x80000000u) : __byte_perm(v[h], 0, 0x1032) ^ (CONJ_B ? 0x8000u : 0);
+            if (half) mma_16x8x8(sum[p][j][i], w[0], w[1], v[0]);
+            else mma_16x8x16(sum[p][j][i], w, v[0], v[1]);
         }
     }
+}
 
+// Writes the sums of a part that begins at this row and column of C. Leading dimensions and out as multiply() takes them.
+template <typename LeadC, typename Out>
+INLINE void keep_sums(const Sums &sum, int first_m, int first_n, const Stored *c, Out out, LeadC ldc, const Scalars &s) {
+    const int q = threadIdx.x % 4;
     const int flip = crowded(LD_C) && PAIR_M ? q / 2 : 0;
     UNROLL for (int j = 0; j < FRAGMENTS_N; j++) UNROLL for (int i = 0; i < FRAGMENTS_M; i++)
         UNROLL for (int order = 0; order < 2; order++) {
-            const int column = column_of(j, 2 * q + (order ^ flip)), row = row_of(i, 0), other = row_of(i, 1);
+            const int column = column_of(first_n, j, 2 * q + (order ^ flip)), row = row_of(first_m, i, 0), other = row_of(first_m, i, 1);
             if (SIZE_N % COLUMNS != 0 && column >= SIZE_N) continue;
             Element value[2];
             UNROLL for (int e = 0; e < 2; e++) {
-                float part[PARTS];
-                UNROLL for (int p = 0; p < PARTS; p++)
+                float part[MMA_PARTS];
+                UNROLL for (int p = 0; p < MMA_PARTS; p++)
                     part[p] = flip ? sum[p][j][i][2 * e + 1 - order] : sum[p][j][i][2 * e + order];
 #if COMPLEX
                 value[e] = Element{part[0], part[1]};
@@ -257,4 +271,23 @@ INLINE void multiply_mma(int tile, const Stored *a, LeadA lda, const Stored *b, 
                 }
             }
         }
+}
+
+// Leading dimensions and out as multiply() takes them; LD_A, LD_B and LD_C say what is known of them.
+template <typename LeadA, typename LeadB, typename LeadC, typename Out>
+INLINE void multiply_mma(int tile, const Stored *a, LeadA lda, const Stored *b, LeadB ldb, const Stored *c, Out out,
+                         LeadC ldc, const Scalars &s) {
+    constexpr int WORK = FRAGMENTS_M * FRAGMENTS_N * TOGETHER * MMA_PARTS;
+    constexpr int UNROLLED = WORK * MMA_STEPS <= 128 ? MMA_STEPS : WORK >= 64 ? 1 : smaller(MMA_STEPS, 64 / WORK);
+    const int first_m = tile % TILES_M * ROWS, first_n = tile / TILES_M * COLUMNS;
+    Sums sum;
+    clear(sum);
+    _Pragma("unroll UNROLLED") for (int step = 0; step < MMA_STEPS; step++) {
+        RowWords x;
+        ColumnWords y;
+        load_rows(x, a, lda, first_m, step);
+        load_columns(y, b, ldb, first_n, step);
+        add_step(sum, x, y, half_of(step));
+    }
+    keep_sums(sum, first_m, first_n, c, out, ldc, s);
 }
