@@ -83,8 +83,7 @@ constexpr bool BACKWARDS = false;                      // all tiles run forwards
 
 static_assert(TYPE_BITS == 32 && COMPLEX, "type: complex float32");
 static_assert(LANES_M == 4 || LANES_M == 8, "lanes: four and eight of them have what others read");
-static_assert(ROWS * COLUMNS <= 64, "sums: a thread holds no more than 64");
-static_assert((ROWS == 4 || ROWS == 8) && (COLUMNS == 4 || COLUMNS == 8), "slabs: a warp has whole slabs of 16 rows and columns");
+static_assert((ROWS == 4 || ROWS == 8) && (COLUMNS == 4 || COLUMNS == 8), "slabs: a warp has whole slabs of 16 rows and columns, and a thread 64 sums at most");
 static_assert(TILE_M <= 256 && TILE_N <= 256, "box: a box has up to 256 lines");
 static_assert(STAGES >= 2, "ring: one slice comes while another one is multiplied");
 

@@ -1,4 +1,4 @@
-"""What the kernel of cfma derives from a config, in the same words: tiles, shared memory, registers.
+"""What the kernel of cfma derives from a config, in the same words: tiles and shared memory.
 
 Sizes are in elements, shared memory in bytes. Functions on configs work on numbers and on NumPy arrays.
 """
@@ -13,13 +13,6 @@ from tilewright.stencils.cuda.common import WIDEST, units
 WARPS = 8
 """Warps that multiply; four more load."""
 THREADS = 32 * WARPS + 128
-REGISTERS, LOOSE_REGISTERS = 240, 232
-"""Of a thread that multiplies, when the warps that load have given theirs away; and where numbers come one by
-one, for which these keep some more."""
-MOST_SUMS = 64
-"""Complex numbers that a thread sums, of two registers each."""
-OTHER = 24
-"""Registers of addresses, of places in the ring and of the tile."""
 LINE = 128
 """Bytes of a swizzle."""
 DEPTH = LINE // 8
@@ -32,11 +25,6 @@ def loose(p: Problem) -> tuple[bool, bool, bool]:
     """Whether columns of A, B and C begin at multiples of 8 bytes alone, which no tensor map has."""
     a, b, c = (unit < WIDEST for unit in units(p))
     return a, b, c
-
-
-def most_registers(p: Problem) -> int:
-    """Registers of a thread that multiplies."""
-    return LOOSE_REGISTERS if any(loose(p)[:2]) else REGISTERS
 
 
 def lies_along(p: Problem) -> tuple[bool, bool]:
@@ -52,11 +40,6 @@ def tile_m(rows: Any, lanes_m: Any, warps_m: Any) -> Any:
 def tile_n(columns: Any, lanes_m: Any, warps_m: Any) -> Any:
     """Columns of a tile of C."""
     return columns * (32 // lanes_m) * (WARPS // warps_m)
-
-
-def registers(rows: Any, columns: Any) -> Any:
-    """Registers of a thread that multiplies: sums, and what it reads of both operands in two places each."""
-    return 2 * (rows * columns + 2 * (rows + columns)) + OTHER
 
 
 def stage_bytes(down: Any, across: Any) -> Any:

@@ -14,9 +14,6 @@ from tilewright.stencils.cuda import cuts, limits
 from tilewright.stencils.cuda.cfma.needs import (
     BOX,
     DEPTH,
-    MOST_SUMS,
-    most_registers,
-    registers,
     shared_bytes,
     stage_bytes,
     tile_m,
@@ -44,13 +41,6 @@ def params(p: Problem, device: Device) -> list[Param]:
 
 
 def rules(p: Problem, device: Device) -> Iterator[Rule]:
-    most = most_registers(p)
-    yield Rule(
-        "sums",
-        "hard",
-        "a thread holds no more than 64",
-        lambda rows, columns: rows * columns <= MOST_SUMS,
-    )
     yield Rule(
         "box",
         "hard",
@@ -58,12 +48,6 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         lambda rows, columns, lanes_m, warps_m: (
             (tile_m(rows, lanes_m, warps_m) <= BOX) & (tile_n(columns, lanes_m, warps_m) <= BOX)
         ),
-    )
-    yield Rule(
-        "registers",
-        "tabled",
-        "sums and what they are made of fit in the registers that a thread gets of the warps that load",
-        lambda rows, columns: registers(rows, columns) <= most,
     )
     yield limits.shared_per_block(
         device,
