@@ -273,9 +273,9 @@ def ffma(device: Device) -> Iterator[Job]:
 
 def cfma(device: Device) -> Iterator[Job]:
     """Products in complex float32 of several tiles, in two blocks: every order of operands, by boxes and one
-    number after the other, slices in one part and in two, and tiles that are cut."""
+    number after the other, eight rows of a thread or columns, and tiles that are cut."""
     stencil = STENCILS["cfma"]
-    wide = {"rows": 8, "columns": 8, "lanes_m": 8, "warps_m": 2, "stages": 3, "cut": 0, "blocks": 2}
+    wide = {"rows": 8, "columns": 4, "lanes_m": 8, "warps_m": 2, "stages": 3, "cut": 0, "blocks": 2}
     few = {"rows": 4, "columns": 8, "lanes_m": 4, "warps_m": 4, "stages": 3}
     forms: tuple[tuple[str, dict[str, int]], ...] = (
         ("nn:212x276x76", {"overlap": 1}),

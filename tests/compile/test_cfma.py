@@ -15,7 +15,7 @@ pytestmark = marks.COMPILED
 
 CFMA = CfmaStencil()
 H200 = named("h200")
-MOST = {"rows": 8, "columns": 8, "lanes_m": 4, "warps_m": 4, "stages": 6}
+MOST = {"rows": 8, "columns": 4, "lanes_m": 4, "warps_m": 2, "stages": 6, "cut": 1}
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,9 @@ MOST = {"rows": 8, "columns": 8, "lanes_m": 4, "warps_m": 4, "stages": 6}
         ("c:tt:4095x4093x4097", "any", MOST),
         ("c:nt:4095x4093x4097", "0", MOST | {"cut": 0}),
         ("c:cn:4096x4096x4096", "any", MOST),
+        # Both along k, of which eight rows, or columns, take the most registers of addresses.
+        ("c:tn:4095x4093x4097", "any", MOST),
+        ("c:tn:4096x4096x4096", "any", MOST | {"rows": 4, "columns": 8, "warps_m": 8}),
         ("c:jt:300x200x4096", "any", {}),
     ],
 )
@@ -42,5 +45,5 @@ def test_configs_keep_what_they_promise(text: str, beta: str, fixed: dict[str, i
 
 def test_a_tile_wider_than_a_box_is_refused_by_its_name() -> None:
     p = Problem.parse("c:4096x4096x4096")[0]
-    config = Config({**CFMA.default(p, H200), "rows": 8, "columns": 8, "lanes_m": 8, "warps_m": 8})
+    config = Config({**CFMA.default(p, H200), "rows": 8, "columns": 4, "lanes_m": 8, "warps_m": 8})
     assert "box" in [rule.name for rule in CFMA.space(p, H200).why(config)]

@@ -22,9 +22,11 @@ SMALL |= {"cut": 0, "overlap": 0}
         # A across k and B along it, and the reverse; odd edges, two tiles of a block.
         ("c:nn:35x29x19", "any", (1, 1, 1), {}),
         ("c:tt:70x66x33", "0", (1, 0, 0), {"lanes_m": 4, "overlap": 1}),
-        # The most sums of a thread, whose slices are in two parts, in each order of either operand.
-        ("c:tn:34x130x35", "any", (1, 1, 0), {"rows": 8, "columns": 8}),
-        ("c:nt:130x34x20", "1", (0, 0, 0), {"rows": 8, "columns": 8, "lanes_m": 4, "warps_m": 4}),
+        # The most sums of a thread, eight rows or columns along k and across it.
+        ("c:tn:34x130x35", "any", (1, 1, 0), {"rows": 8, "lanes_m": 4}),
+        ("c:nt:130x34x20", "1", (0, 0, 0), {"rows": 8, "lanes_m": 8, "warps_m": 2}),
+        ("c:nn:20x140x20", "any", (0, 0, 0), {"columns": 8, "lanes_m": 8, "warps_m": 1}),
+        ("c:tt:36x68x36", "any", (0, 0, 0), {"columns": 8, "lanes_m": 4, "warps_m": 4}),
         # Signs of conjugates.
         ("c:jn:18x38x18", "0", (0, 0, 0), {"warps_m": 1}),
         ("c:nc:18x38x18", "0", (0, 0, 0), {"warps_m": 1}),
@@ -53,7 +55,7 @@ def test_products_are_right_and_no_bank_is_asked_twice(
         ("c:nt:35x33x21", (1, 1, 1), {"warps_m": 4}),
         ("c:tt:35x29x19", (0, 1, 0), {"overlap": 1}),
         ("c:nn:17x60x140", (0, 1, 1), {"cut": 3}),
-        ("c:tn:17x60x45", (1, 0, 0), {"blocks": 2, "rows": 8, "columns": 8, "lanes_m": 4, "warps_m": 4}),
+        ("c:tn:17x60x45", (1, 0, 0), {"blocks": 2, "rows": 8, "lanes_m": 4, "warps_m": 4}),
     ],
 )
 def test_columns_that_begin_anywhere_come_number_by_number(

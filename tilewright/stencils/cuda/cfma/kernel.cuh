@@ -1,8 +1,8 @@
 // cfma: C = alpha * op(A) * op(B) + beta * C for one large product in complex float32, by warps with roles, without tensor cores.
 //
 // One warp loads and eight multiply, as in ffma, but numbers stay pairs from device memory to registers: nothing is packed in planes
-// before, a thread has both parts of its sums, and reads 8 bytes for four multiply-adds and more where real numbers need 4 for one.
-// So tiles may be cut along k, and what lies along k is read as it lies.
+// before, tiles may be cut along k, and what lies along k is read as it lies. A thread sums the four products of parts of each number
+// apart, as if they were four numbers of a real product.
 //
 //   device memory    A, B                                                              C
 //                      |  boxes of 128 bytes, or number by number (dmma/loose.cuh)      ^  16 bytes of a thread, or 8
@@ -43,7 +43,7 @@
 #define ROWS 8  // of C that a thread sums
 #endif
 #ifndef COLUMNS
-#define COLUMNS 8  // of C that a thread sums
+#define COLUMNS 4  // of C that a thread sums
 #endif
 #ifndef LANES_M
 #define LANES_M 8  // lanes of a warp side by side in m: 4 or 8
@@ -77,13 +77,14 @@ constexpr int TILE_M = WARP_M * WARPS_M, TILE_N = WARP_N * (WARPS / WARPS_M);  /
 constexpr int NUMBERS = 2;                             // real ones of an element
 constexpr int LINE = 128, UNIT = LINE / SIZE;          // bytes of the swizzle, and elements
 constexpr int DEPTH = UNIT, SLICE = DEPTH;             // elements along k of a slice
-constexpr int STEPS = ROWS * COLUMNS > 32 ? DEPTH / 2 : DEPTH;  // along k that are written out: what the instruction cache holds
+constexpr int STEPS = DEPTH / 2;                       // along k that are written out
 constexpr int CLUSTER_M = 1, CLUSTER_N = 1, CLUSTER_K = 1;      // blocks share nothing
 constexpr bool BACKWARDS = false;                      // all tiles run forwards along k
 
 static_assert(TYPE_BITS == 32 && COMPLEX, "type: complex float32");
 static_assert(LANES_M == 4 || LANES_M == 8, "lanes: four and eight of them have what others read");
-static_assert((ROWS == 4 || ROWS == 8) && (COLUMNS == 4 || COLUMNS == 8), "slabs: a warp has whole slabs of 16 rows and columns, and a thread 64 sums at most");
+static_assert((ROWS == 4 || ROWS == 8) && (COLUMNS == 4 || COLUMNS == 8), "slabs: a warp has whole slabs of 16 rows and columns");
+static_assert(ROWS * COLUMNS <= 32, "sums: a thread holds no more than 32, each as four products of parts");
 static_assert(TILE_M <= 256 && TILE_N <= 256, "box: a box has up to 256 lines");
 static_assert(STAGES >= 2, "ring: one slice comes while another one is multiplied");
 
@@ -109,7 +110,7 @@ cfma(const __grid_constant__ Product g, const __grid_constant__ From<LOOSE_A>::T
     const Cut cut = {};
 #endif
     // The same in all lanes, which the compiler cannot know by itself.
-    const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0), lane = threadIdx.x % 32;
+    const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
     if (threadIdx.x == 0) start_barriers();
     __syncthreads();  // all threads know the barriers
     // Who comes next may make ready, too. What kernels before this one wrote is there behind the wait.
@@ -119,6 +120,6 @@ cfma(const __grid_constant__ Product g, const __grid_constant__ From<LOOSE_A>::T
         if (LOOSE || warp == WARPS) come(g, cut, from_a, from_b, threadIdx.x - 32 * WARPS);
     } else {
         registers_taken<MANY>();
-        multiply_tiles(g, cut, warp, lane);
+        multiply_tiles(g, cut);
     }
 }

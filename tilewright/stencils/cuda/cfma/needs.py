@@ -13,6 +13,8 @@ from tilewright.stencils.cuda.common import WIDEST, units
 WARPS = 8
 """Warps that multiply; four more load."""
 THREADS = 32 * WARPS + 128
+MOST_SUMS = 32
+"""Complex numbers that a thread sums, of four registers each: the products of their parts."""
 LINE = 128
 """Bytes of a swizzle."""
 DEPTH = LINE // 8

@@ -14,6 +14,7 @@ from tilewright.stencils.cuda import cuts, limits
 from tilewright.stencils.cuda.cfma.needs import (
     BOX,
     DEPTH,
+    MOST_SUMS,
     shared_bytes,
     stage_bytes,
     tile_m,
@@ -41,6 +42,12 @@ def params(p: Problem, device: Device) -> list[Param]:
 
 
 def rules(p: Problem, device: Device) -> Iterator[Rule]:
+    yield Rule(
+        "sums",
+        "hard",
+        "a thread holds no more than 32, each as four products of parts",
+        lambda rows, columns: rows * columns <= MOST_SUMS,
+    )
     yield Rule(
         "box",
         "hard",

@@ -1,9 +1,8 @@
 """Large products in complex float32, without tensor cores: space, choice and launch.
 
-The roles and the tiles of registers are those of ``ffma``, but numbers stay pairs: where a thread sums R x C
-complex numbers, each pair of what it reads is in four multiply-adds for each number of the other operand. So
-nothing is packed in planes before, both parts are summed at once, tiles may be cut along k, and columns may
-begin at any number.
+The roles and the tiles of registers are those of ``ffma``, but numbers stay pairs: the four products of their
+parts are summed apart, as numbers of a real product of twice as many rows and columns, and meet when a tile is
+done. So nothing is packed in planes before, tiles may be cut along k, and columns may begin at any number.
 
     rows, columns   of C that a thread sums
     lanes_m  lanes of a warp side by side in m
