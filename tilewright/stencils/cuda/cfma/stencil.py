@@ -1,8 +1,8 @@
 """Large products in complex float32, without tensor cores: space, choice and launch.
 
 The roles and the tiles of registers are those of ``ffma``, but numbers stay pairs: the four products of their
-parts are summed apart, as numbers of a real product of twice as many rows and columns, and meet when a tile is
-done. So nothing is packed in planes before, tiles may be cut along k, and columns may begin at any number.
+parts are summed apart, as numbers of a real product of twice as many rows and columns, and meet when a tile
+is done. So nothing is packed in planes before, tiles may be cut along k, and columns may begin anywhere.
 
     rows, columns   of C that a thread sums
     lanes_m  lanes of a warp side by side in m
