@@ -84,6 +84,7 @@ STENCILS: Table[Stencil] = Table(
         "warpgroup": Row("cuda", "tilewright.stencils.cuda.warpgroup.stencil:WarpGroupStencil"),
         "dmma": Row("cuda", "tilewright.stencils.cuda.dmma.stencil:DmmaStencil"),
         "ffma": Row("cuda", "tilewright.stencils.cuda.ffma.stencil:FfmaStencil"),
+        "cfma": Row("cuda", "tilewright.stencils.cuda.cfma.stencil:CfmaStencil"),
         "pairs": Row("cuda", "tilewright.stencils.cuda.pairs.stencil:PairsStencil"),
         "unaligned": Row("cuda", "tilewright.stencils.cuda.unaligned.stencil:UnalignedStencil"),
         "grouped": Row("cuda", "tilewright.stencils.cuda.grouped.stencil:GroupedStencil"),

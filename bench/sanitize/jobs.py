@@ -22,6 +22,7 @@ def jobs(device: Device) -> Iterator[Job]:
     yield from small.warpgroup(device)
     yield from small.dmma(device)
     yield from small.ffma(device)
+    yield from small.cfma(device)
     yield from small.pairs(device)
     yield from small.unaligned(device)
     yield from small.single(device)

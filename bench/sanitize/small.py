@@ -276,6 +276,29 @@ def ffma(device: Device) -> Iterator[Job]:
         yield defined(job, "EACH_LANE", "1")
 
 
+def cfma(device: Device) -> Iterator[Job]:
+    """Products in complex float32 of several tiles, in two blocks: every order of operands, by boxes and one
+    number after the other, eight rows of a thread or columns, and tiles that are cut."""
+    stencil = STENCILS["cfma"]
+    wide = {"rows": 8, "columns": 4, "lanes_m": 8, "warps_m": 2, "stages": 3, "cut": 0, "blocks": 2}
+    few = {"rows": 4, "columns": 8, "lanes_m": 4, "warps_m": 4, "stages": 3}
+    forms: tuple[tuple[str, dict[str, int]], ...] = (
+        ("nn:212x276x76", {"overlap": 1}),
+        ("tj:212x276x76", few | {"cut": 1}),
+        ("cn:212x276x76", few),
+        ("nt:212x276x76", {"stages": 2, "cut": 1}),
+        ("nn:211x275x75", {"stages": 2}),
+        ("tt:211x275x75", few | {"cut": 1}),
+        ("tn:212x276x75", {"stages": 2}),
+    )
+    for turn, (text, fixed) in enumerate(forms):
+        (problem,) = Problem.parse(f"c:{text}", alpha="any", beta=("any", "0")[turn % 2])
+        if stencil.accepts(problem, device) is not None:
+            continue
+        config = stencil.default(problem, device).with_(**({"overlap": 0} | wide | fixed))
+        yield made(stencil, problem, config, f"cfma_{text.partition(':')[0]}_{turn}", device)
+
+
 def pairs(device: Device) -> Iterator[Job]:
     """Products of complex halves of several tiles, in two blocks or two clusters: operands that are
     exchanged, turned and copied, halves of tiles, tiles in turns, an operand that two blocks share, and tiles

@@ -218,7 +218,7 @@ def test_large_products_get_large_tiles_and_small_ones_many() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "least"), [("d:nn:904x296x{}", 16), ("d:nn:905x296x{}", 32), ("z:nn:904x296x{}", 1)]
+    ("text", "least"), [("d:nn:904x296x{}", 16), ("d:nn:905x296x{}", 32), ("z:nn:904x296x{}", 24)]
 )
 def test_short_sums_are_not_cut_in_equal_lengths(text: str, least: int) -> None:
     """By hand: slices of 16 along k, of complex numbers of 8."""
@@ -227,7 +227,7 @@ def test_short_sums_are_not_cut_in_equal_lengths(text: str, least: int) -> None:
         p = problem(text.format(max(slices, 2) * depth))
         config = SQUARE.with_(tile_m=64, tile_n=64, warps_m=2, depth=depth, cut=1, stages=8)
         found = [rule.name for rule in DMMA.space(p, H200).why(config)]
-        assert ("cut-equal" in found) == (want == ["cut-equal"] and text[0] == "d")
+        assert [name for name in found if name == "cut-equal"] == want
 
 
 def test_a_search_is_told_what_the_default_goes_by() -> None:

@@ -185,6 +185,9 @@ def test_every_rule_removes_what_it_names() -> None:
     assert [rule.name for rule in turned.why(WIDE.with_(turned=1))] == ["turned"]
     assert turned.why(WIDE.with_(turned=1, depth=32, stages=4)) == []
     assert "cut-short" in [rule.name for rule in low.why(WIDE.with_(cut=66, depth=32))]
+    for k, short in ((143, True), (144, False)):
+        some = FFMA.space(problem(f"s:nt:904x296x{k}"), H200)
+        assert ("cut-equal" in [rule.name for rule in some.why(WIDE.with_(cut=1))]) == short
     planes = FFMA.space(problem("c:nn:4096x4096x4096"), H200)
     assert [rule.name for rule in planes.why(WIDE.with_(products=3))] == ["three"]
 

@@ -31,6 +31,7 @@ BORROWS = {
     "experts": ("segments", "pairs"),
     "dmma": ("warpgroup",),
     "ffma": ("warpgroup",),
+    "cfma": ("dmma", "warpgroup"),
     "pairs": ("warpgroup",),
 }
 """Kernels that multiply with parts of another's."""

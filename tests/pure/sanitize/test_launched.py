@@ -56,6 +56,7 @@ NEEDS = {
     "warpgroup": "wgmma",
     "dmma": "wgmma",
     "ffma": "wgmma",
+    "cfma": "wgmma",
     "pairs": "wgmma",
     "unaligned": "wgmma",
 }
@@ -124,6 +125,7 @@ def test_every_type_of_a_stencil_is_launched(listed: Listed) -> None:
     types |= {
         "dmma": {"d", "z"},
         "ffma": {"s", "c"},
+        "cfma": {"c"},
         "warpgroup": {"h", "b", "s"},
         "pairs": {"hc"},
         "experts": {"h", "b", "hc"},

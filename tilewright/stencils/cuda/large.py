@@ -3,6 +3,7 @@
 warpgroup   16 bits, and float32 as tf32
 dmma        float64
 ffma        float32
+cfma        complex float32
 pairs       complex halves
 unaligned   16 bits, columns anywhere
 """
@@ -75,6 +76,26 @@ def mapped(
         # Where boxes begin inside lines of memory L2 would fetch too many of these.
         promotion=128 if step % line else 256,
         space=space,
+    )
+
+
+def lined(p: Problem, operand: int, across: int, along: bool, rows: int) -> TensorMap:
+    """An operand as real numbers, as it is stored, in boxes that have lines of 128 bytes: of so many rows (of
+    B: columns) along k, else of one line at each of as many k as a line has elements."""
+    size, parts = p.dtype.itemsize, 2 if p.dtype.is_complex else 1
+    line, step = LINE // size, ((p.lda, p.ldb)[operand] or 0) * size
+    extents, strides, box = (p.k * parts, across, 1), (step, step * across), (line * parts, rows, 1)
+    if not along:
+        extents, strides, box = (across * parts, p.k, 1), (step, step * p.k), (line * parts, line, 1)
+    return TensorMap(
+        f"map_{'ab'[operand]}",
+        operand,
+        f"float{p.dtype.real_bits}",
+        extents,
+        strides,
+        box,
+        swizzle=LINE,
+        promotion=LINE,
     )
 
 

@@ -34,10 +34,11 @@ TILES = (16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 256)
 TALL = 3
 """Products of 16 rows, times the blocks of a cluster: with four ptxas of CUDA 13.0 spills."""
 STAGES = (2, 3, 4, 5, 6, 7, 8)
-FEW_SLICES, LOOSE_SLICES = 16, 32
-"""Slices of a tile of real numbers from which on equal lengths for all blocks pay; where numbers come one by
-one. With fewer defaults that cut so made 0.84 to 0.97 of cuBLAS (81 products on an H200), and those that cut
-nothing 0.99 to 1.53 (86 products)."""
+FEW_SLICES, LOOSE_SLICES, COMPLEX_SLICES = 16, 32, 24
+"""Slices of a tile from which on equal lengths for all blocks pay, of real numbers; where these come one by
+one; of complex numbers. With fewer real defaults that cut so made 0.84 to 0.97 of cuBLAS (81 products on an
+H200), and those that cut nothing 0.99 to 1.53 (86 products); complex ones made 0.75 to 1.86, in the mean
+1.12, and 1.38 by the best config that cuts nothing so (24 products, of which 20 gained)."""
 BANDS = (128, 1024, 2048, 4096)
 
 
@@ -144,11 +145,10 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         return tiles(p, tile_m, tile_n, cluster_m, cluster_n), blocks // (cluster_m * cluster_n)
 
     yield from cuts.rules(waves, lambda depth: -(-p.k // depth))
-    few = LOOSE_SLICES if any(loose(p)[:2]) else FEW_SLICES
-    if parts == 1:
-        yield Rule(
-            "cut-equal",
-            "soft",
-            f"tiles of real numbers that are cut in equal lengths have {few} slices or more",
-            lambda cut, depth: (cut != 1) | (-(-p.k // depth) >= few),
-        )
+    few = COMPLEX_SLICES if parts > 1 else LOOSE_SLICES if any(loose(p)[:2]) else FEW_SLICES
+    yield Rule(
+        "cut-equal",
+        "soft",
+        f"tiles that are cut in equal lengths have {few} slices or more",
+        lambda cut, depth: (cut != 1) | (-(-p.k // depth) >= few),
+    )

@@ -32,20 +32,13 @@ from tilewright.stencils.cuda import cuts
 from tilewright.stencils.cuda.accepting import other_type, unserved
 from tilewright.stencils.cuda.common import of_configs, units
 from tilewright.stencils.cuda.dmma.cost import best, clocks
-from tilewright.stencils.cuda.dmma.needs import THREADS, lies_along, loose, numbers, shared_bytes, tiles, unit
+from tilewright.stencils.cuda.dmma.needs import THREADS, lies_along, loose, shared_bytes, tiles
 from tilewright.stencils.cuda.dmma.space import TILES, params, rules
-from tilewright.stencils.cuda.large import LargeStencil, product, unfit, untold
+from tilewright.stencils.cuda.large import LargeStencil, lined, product, unfit, untold
 from tilewright.stencils.cuda.source import ARGUED, asked, chosen, written
 from tilewright.stencils.cuda.warpgroup.needs import Cut
 from tilewright.stencils.protocol import CostModel
-from tilewright.targets.cuda.arguments import (
-    A,
-    Argument,
-    B,
-    Struct,
-    TensorMap,
-    Workspace,
-)
+from tilewright.targets.cuda.arguments import A, Argument, B, Struct, Workspace
 
 SMALLEST = 16
 """Extents below which most of a tile would be empty."""
@@ -89,8 +82,8 @@ class DmmaStencil(LargeStencil):
         along_a, along_b = lies_along(p)
         return (
             product(p, p.ldc, c["band"] // (c["tile_n"] * c["cluster_n"])),
-            untold(A, p.lda) if loose(p)[A] else _map(p, A, p.m, along_a, c["tile_m"] // c["cluster_n"]),
-            untold(B, p.ldb) if loose(p)[B] else _map(p, B, p.n, along_b, c["tile_n"] // c["cluster_m"]),
+            untold(A, p.lda) if loose(p)[A] else lined(p, A, p.m, along_a, c["tile_m"] // c["cluster_n"]),
+            untold(B, p.ldb) if loose(p)[B] else lined(p, B, p.n, along_b, c["tile_n"] // c["cluster_m"]),
             *([_cut(p, c)] if c["cut"] else []),
         )
 
@@ -126,23 +119,3 @@ def _cut(p: Problem, c: Config) -> Struct:
     found, tile = _found(p, c), c["tile_m"] * c["tile_n"] * p.dtype.itemsize
     size = cuts.met_bytes(found, c["cluster_m"] * c["cluster_n"], tile)
     return cuts.argument(found, Workspace("workspace", size))
-
-
-def _map(p: Problem, operand: int, across: int, along: bool, rows: int) -> TensorMap:
-    """An operand as real numbers, as it is stored, in boxes that have lines of 128 bytes: of so many rows (of
-    B: columns) along k, else of one line at each of so many k."""
-    parts, line, number = numbers(p), unit(p), p.dtype.itemsize // numbers(p)
-    step = ((p.lda, p.ldb)[operand] or 0) * p.dtype.itemsize
-    extents, strides, box = (p.k * parts, across, 1), (step, step * across), (line * parts, rows, 1)
-    if not along:
-        extents, strides, box = (across * parts, p.k, 1), (step, step * p.k), (line * parts, line, 1)
-    return TensorMap(
-        f"map_{'ab'[operand]}",
-        operand,
-        f"float{8 * number}",
-        extents,
-        strides,
-        box,
-        swizzle=128,
-        promotion=128,
-    )
