@@ -37,6 +37,9 @@ pytestmark = marks.COMPILED
         ("s:nn:67x3x9@2", "dense", {"path": "bulk", "movers": 4}),
         ("h:tt:69x40x3@2", "dense", {"path": "bulk", "movers": 2, "direct": 0}),
         ("z:nt:3x66x37@2", "shared", {"path": "bulk", "movers": 4, "packed": 1}),
+        # Elements of 16 bytes, in runs that begin in the middle of a sector of 32.
+        ("z:nt:3x67x5@3", "dense", {"path": "bulk", "packed": 1}),
+        ("z:nn:67x3x5@3", "dense", {"path": "bulk", "direct": 0}),
         # Tensor cores.
         ("h:nn:69x6x9@2", "dense", {"path": "bulk", "mma": 16}),
         # Parts that divide a tile and parts that do not, of columns that begin anywhere.

@@ -37,7 +37,7 @@ template <bool IS_ALONG, int COLS, int LD, int ACROSS> struct Runs {
     }
     // By the same threads: what is before and behind whole grains.
     static INLINE void store_edges(Stored *to, const unsigned char *from, long long ld, int count) {
-        if constexpr (WORD > 1) {
+        if constexpr (GRAIN > SIZE) {
             if (GRAIN == 16 && UNIT_C == 16 && count % WORD == 0) return;
             const int lane = moving();
             constexpr int OF_RUN = BY_LANES ? 2 : smaller(32, 2 * GRAIN / SIZE);
