@@ -1,8 +1,8 @@
 """Winners to ship, of many problems in little time: ``python -m bench.winners public --limit 90``, on a GPU.
 
 Lists of problems (``LISTS``): ``public`` are the products of public programs (``bench.public``), ``squares``
-those of 33 to 64 rows, ``skewed`` batches of one long extent beside two short ones. Each is tuned with both
-classes of beta in a regime, for ``--seconds``, by the stencils that come near the best one by what was
+those of 33 to 64 rows, ``skewed`` batches of one long extent beside two short ones, ``shipped`` what the GPU has
+records of that ship with the package, the smallest first. Each is tuned with both classes of beta in a regime, for ``--seconds``, by the stencils that come near the best one by what was
 measured of problems like it. ``--only`` takes the problems of a file of keys, in its order.
 
 Several tuners work side by side (``--lanes``, ``bench.lanes``), each with its own processes.
@@ -92,10 +92,17 @@ def _skewed() -> Iterator[Problem]:
             yield from (Problem(DTYPES[letter], *size, beta=beta) for beta in "01")
 
 
+def _shipped() -> Iterator[Problem]:
+    device = dispatch.device("cuda")
+    held = [record.problem for record in Records().shipped(device.key)]
+    yield from sorted((p for p in held if isinstance(p, Problem)), key=lambda p: (max(p.extents), p.spelling))
+
+
 LISTS: dict[str, Callable[[], Iterator[Problem]]] = {
     "public": _public,
     "squares": _squares,
     "skewed": _skewed,
+    "shipped": _shipped,
 }
 
 

@@ -13,6 +13,7 @@ from tilewright.arrays.interleaved import interleaved_of
 from tilewright.arrays.view import view_at
 from tilewright.errors import ArgumentError
 from tilewright.model import DTYPES, Interleaved, Problem
+from tilewright.stencils.cuda import grids
 from tilewright.stencils.cuda.common import fitted
 from tilewright.stencils.cuda.interleaved import cost
 from tilewright.stencils.cuda.interleaved.needs import BLOCK, held, orders, registers, shared_bytes
@@ -240,7 +241,7 @@ def test_packs_without_gaps_come_whole() -> None:
     assert orders(p) == (0, 0, 0)
     config = STENCIL.default(p, H200)
     assert config["group"] > 0
-    assert STENCIL.launch(p, config).grid[0] <= config["blocks"]
+    assert STENCIL.launch(p, grids.staying(config)).grid[0] <= config["blocks"]
     assert ("PACK_SIZE", "8") in STENCIL.source(p, config, H200).defines
     # By columns; with gaps; with one A for a pack; of less than 16 bytes.
     layout = p.interleaved
@@ -285,7 +286,8 @@ def test_halves_of_many_rows_go_to_tensor_cores() -> None:
     assert config["members"] > 0
     asked = STENCIL.launch(p, config)
     assert asked.block == (32 * config["warps"], 1, 1)
-    assert asked.grid[0] == config["blocks"]
+    assert asked.grid[0] == -(-p.batch // config["members"] // config["per_block"])
+    assert STENCIL.launch(p, grids.staying(config)).grid[0] == config["blocks"]
     # Elements of A and B in rows of an odd number of 16 bytes, and those of C likewise.
     row = 16 * (2 * config["members"] // 16 | 1)
     assert asked.shared == (config["stages"] * (156 + 130) + 120) * row

@@ -18,7 +18,7 @@ from tilewright.stencils.cuda.middle.needs import TYPES
 from tilewright.stencils.cuda.single.cost import clocks
 from tilewright.stencils.cuda.single.needs import is_packed, shared_bytes, vectors
 from tilewright.stencils.cuda.single.stencil import SingleStencil
-from tilewright.stencils.cuda.source import program
+from tilewright.stencils.cuda.source import LAUNCHED, program
 from tilewright.targets.cuda.capability import named
 
 pytestmark = pytest.mark.pure
@@ -61,7 +61,7 @@ def test_every_name_of_the_kernel_is_defined_and_no_other() -> None:
     defines = [name for name, _ in SINGLE.source(p, SINGLE.default(p, H200), H200).defines]
     known = set(re.findall(r"^#ifndef (\w+)$", KERNEL + PROBLEM, re.M)) - {"BRAIN"}
     assert sorted(defines) == sorted(known)
-    names = [param.name.upper() for param in SINGLE.space(p, H200).params]
+    names = [param.name.upper() for param in SINGLE.space(p, H200).params if param.name not in LAUNCHED]
     block = KERNEL[KERNEL.index("the parameters of the space") : KERNEL.index("what follows from them")]
     assert sorted(re.findall(r"^#ifndef (\w+)$", block, re.M)) == sorted(names)
 
@@ -102,7 +102,8 @@ def test_the_default_is_a_member_that_hardware_runs(p: Problem) -> None:
     assert broken == []
     launch = SINGLE.launch(p, config)
     assert launch.block[0] % 32 == 0
-    assert 1 <= launch.grid[0] <= config["blocks"]
+    assert 1 <= launch.grid[0] <= p.batch
+    assert launch.grid[0] <= config["blocks"] or launch.grid[0] == -(-p.batch // config["per_block"])
     assert launch.shared <= H200["shared_per_block_optin"]
 
 

@@ -19,7 +19,7 @@ from tilewright.export.rules import COUNTS, Rule, rule
 from tilewright.model import Config, Device, Problem, Source
 from tilewright.planning import dispatch
 from tilewright.space import Space
-from tilewright.stencils.cuda import args
+from tilewright.stencils.cuda import args, grids
 from tilewright.stencils.protocol import Stencil
 from tilewright.targets.cuda import capability, disassemble
 
@@ -195,8 +195,9 @@ def _configs(stencil: Stencil, problem: Problem, device: Device) -> Iterator[Con
 def _fits(
     name: str, config: Config, origin: str, problem: Problem, device: Device, apart: bool
 ) -> Chosen | None:
-    """A kernel if one program serves every batch and one rule launches it; None if not."""
-    stencil = STENCILS[name]
+    """A kernel if one program serves every batch and one rule launches it; None if not. Its blocks stay: of
+    those that end there is another rule."""
+    stencil, config = STENCILS[name], grids.staying(config)
     source: Source = stencil.source(problem, config, device)
     if stencil.arguments(problem, config) != args.gemm(problem):
         return None

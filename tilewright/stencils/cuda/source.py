@@ -13,6 +13,8 @@ from tilewright.model import Config, Device, Gemm, SegmentedProblem, Source
 
 ARGUED = ("band", "blocks")
 """Parameters that kernels of one large product are called with."""
+LAUNCHED = ("per_block",)
+"""Parameters of launches alone."""
 _INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
 
 
@@ -76,7 +78,8 @@ def asked(problem: Gemm | SegmentedProblem) -> dict[str, int]:
 def chosen(config: Config, without: Collection[str] = ()) -> dict[str, Any]:
     """The parameters of a config as every stencil's block of parameters names them, ``without`` those that
     are no definitions."""
-    return {name.upper(): value for name, value in config.items() if name not in without}
+    unsaid = (*without, *LAUNCHED)
+    return {name.upper(): value for name, value in config.items() if name not in unsaid}
 
 
 def persistent(config: Config, device: Device, without: Collection[str] = ()) -> dict[str, Any]:

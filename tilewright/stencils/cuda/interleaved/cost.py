@@ -14,6 +14,7 @@ import numpy as np
 
 from tilewright.model import Config, Device, Problem
 from tilewright.space import Space
+from tilewright.stencils.cuda import grids
 from tilewright.stencils.cuda.common import IN_FLIGHT, WIDEST, cheapest, fitted
 from tilewright.stencils.cuda.interleaved.needs import (
     copied,
@@ -24,6 +25,7 @@ from tilewright.stencils.cuda.interleaved.needs import (
     orders,
     packs_bytes,
     registers,
+    shares,
     stage_bytes,
     tiles,
     words,
@@ -234,4 +236,6 @@ def _of_members(p: Problem, lanes: Any, members: Any, x: Mapping[str, Any]) -> A
 
 def cost(p: Problem, device: Device, columns: Columns) -> Any:
     """Clocks of an SM for a matrix, with the constants of the device."""
-    return clocks(p, device, columns, fitted("interleaved", device))
+    found = clocks(p, device, columns, fitted("interleaved", device))
+    count = shares(p, *(columns[name] for name in ("lanes", "warps", "group", "members")))
+    return found * grids.slower(p, device, columns, count, grids.FEWEST)

@@ -38,6 +38,13 @@ def copied(p: Problem, lanes: Any) -> Any:
     return lanes * p.dtype.itemsize if packed else p.align + 0 * lanes
 
 
+def shares(p: Problem, lanes: Any, warps: Any, group: Any, members: Any) -> Any:
+    """Parts of the batch of which a block takes one at a time."""
+    pack = layout(p).pack
+    of_block = np.where(group > 0, pack * group, matrices(lanes, warps))
+    return -(-p.batch // np.where(members > 0, members, of_block))
+
+
 def stage_bytes(p: Problem, lanes: Any, strided: Any, warps: Any, depth: Any) -> Any:
     """Shared memory of a stage of the ring; rows that begin anywhere have one more vector."""
     rows = (p.m if p.stride_a else 0) + (p.n if p.stride_b else 0)

@@ -11,6 +11,7 @@ import numpy as np
 
 from tilewright.model import Device, Problem
 from tilewright.space import Param, Rule
+from tilewright.stencils.cuda import grids
 from tilewright.stencils.cuda.common import WIDEST, modern
 from tilewright.stencils.cuda.interleaved.needs import (
     copied,
@@ -21,6 +22,7 @@ from tilewright.stencils.cuda.interleaved.needs import (
     orders,
     registers,
     shared_bytes,
+    shares,
     tiles,
     together,
 )
@@ -62,6 +64,7 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("padded", (0, 1)),
         Param("members", (0, 16, 32, 64, 128)),
         Param("blocks", (0, *(count * device["sms"] for count in PER_SM))),
+        grids.param(),
     ]
 
 
@@ -244,6 +247,7 @@ def _of_groups(p: Problem, device: Device) -> Iterator[Rule]:
             | ((group > 0) & (blocks > 0) & (stages > 0) & (team == 1) & (depth == 1) & (bulk == 0))
         ),
     )
+    yield grids.rule(p, device, lambda lanes, warps, group, members: shares(p, lanes, warps, group, members))
     yield Rule(
         "group-busy",
         "soft",

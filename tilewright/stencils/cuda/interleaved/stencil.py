@@ -18,6 +18,7 @@ kernels" (SC 2017), with the threads of a warp for the lanes of a vector. Memory
     padded   these packs begin in different banks
     members  matrices of a group that tensor cores multiply, of 16-bit types
     blocks   of the whole grid, in multiples of the SMs, that stay and walk over groups
+    per_block   or end after so many of them (``grids``)
 
 Sizes are in elements, shared memory in bytes.
 """
@@ -28,6 +29,7 @@ from functools import partial
 
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
+from tilewright.stencils.cuda import grids
 from tilewright.stencils.cuda.accepting import CudaStencil, misaligned, no_gpu
 from tilewright.stencils.cuda.common import of_configs
 from tilewright.stencils.cuda.interleaved.cost import best, cost
@@ -37,9 +39,9 @@ from tilewright.stencils.cuda.interleaved.needs import (
     MOST,
     held,
     layout,
-    matrices,
     orders,
     shared_bytes,
+    shares,
 )
 from tilewright.stencils.cuda.interleaved.space import is_scattered, params, rules
 from tilewright.stencils.cuda.source import asked, chosen, written
@@ -80,7 +82,8 @@ class InterleavedStencil(CudaStencil):
         return Space(params(problem, device), list(rules(problem, device)), elementwise=True)
 
     def default(self, problem: Problem, device: Device) -> Config:
-        return best(self.space(problem, device), problem, device)
+        found = best(self.space(problem, device), problem, device)
+        return grids.ended(problem, device, found, self._shares(problem, found), grids.FEWEST)
 
     def cost_model(self, problem: Problem, device: Device) -> CostModel:
         return of_configs(partial(cost, problem, device))
@@ -123,14 +126,14 @@ class InterleavedStencil(CudaStencil):
         )
         return (Struct("Interleaved", fields),)
 
+    @staticmethod
+    def _shares(p: Problem, c: Config) -> int:
+        return int(shares(p, c["lanes"], c["warps"], c["group"], c["members"]))
+
     def launch(self, problem: Problem, config: Config) -> Launch:
         p, c = problem, config
-        blocks = -(-p.batch // matrices(c["lanes"], c["warps"]))
-        if c["members"]:
-            blocks = min(c["blocks"], -(-p.batch // c["members"]))
-        elif c["group"]:
-            blocks = min(c["blocks"], -(-p.batch // (layout(p).pack * c["group"])))
-        elif c["bulk"]:
-            blocks = min(c["blocks"], blocks)
+        blocks = self._shares(p, c)
+        if c["blocks"]:
+            blocks = grids.launched(c, blocks)
         shared = int(shared_bytes(p, *(c[name] for name in BLOCK)))
         return Launch(grid=(blocks, 1, 1), block=(32 * c["warps"] * c["team"], 1, 1), shared=shared)

@@ -15,6 +15,7 @@ import numpy as np
 
 from tilewright.model import Config, Device, Problem
 from tilewright.space import HARDWARE, Space
+from tilewright.stencils.cuda import grids
 from tilewright.stencils.cuda.common import WIDEST, cheapest, fitted, resident, units
 from tilewright.stencils.cuda.panel.needs import (
     PATHS,
@@ -30,6 +31,7 @@ from tilewright.stencils.cuda.panel.needs import (
     small_along_k,
     streams,
     strides,
+    tiles,
     width,
 )
 from tilewright.stencils.cuda.panel.space import ALONG, PER_SM, PIECE, TILES, bulk_takes, slots, threads
@@ -53,6 +55,7 @@ def best(space: Space, p: Problem, device: Device) -> Config:
     for waste in (0.1, 1.0):
         columns = _candidates(p, device, x, waste)
         cost = clocks(p, device, columns, x)
+        cost = cost * grids.hoped(p, device, columns["blocks"], tiles(p, columns["tile"]))
         found = cheapest(space, columns, cost) or cheapest(space, columns, cost, (*HARDWARE, "hard"))
         if found is not None:
             return found
@@ -338,4 +341,5 @@ def _tensor(p: Problem, columns: Columns, x: Mapping[str, float]) -> tuple[Any, 
 
 def cost(p: Problem, device: Device, columns: Columns) -> Any:
     """Clocks of an SM for a row of the panel, with the constants of the device."""
-    return clocks(p, device, columns, fitted("panel", device))
+    found = clocks(p, device, columns, fitted("panel", device))
+    return found * grids.slower(p, device, columns, tiles(p, columns["tile"]))

@@ -143,6 +143,11 @@ def shared_bytes(
     return ring + packed_bytes(p, path, packed, width)
 
 
+def tiles(p: Problem, tile: Any) -> Any:
+    """Tiles of the panels of the whole batch."""
+    return p.batch * -(-length(p) // tile)
+
+
 def odd_columns(p: Problem) -> bool:
     """Whether stored columns of the small operand begin at odd numbers."""
     return (p.k if small_along_k(p) else short(p)) % 2 == 1

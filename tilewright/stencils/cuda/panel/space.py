@@ -12,7 +12,7 @@ import numpy as np
 
 from tilewright.model import Device, Problem
 from tilewright.space import Param, Rule
-from tilewright.stencils.cuda import limits
+from tilewright.stencils.cuda import grids, limits
 from tilewright.stencils.cuda.common import WIDEST
 from tilewright.stencils.cuda.panel.needs import (
     LONGEST,
@@ -27,6 +27,7 @@ from tilewright.stencils.cuda.panel.needs import (
     short,
     stage_bytes,
     streams,
+    tiles,
 )
 from tilewright.stencils.cuda.tiny.needs import registers, words_of_sum
 from tilewright.stencils.cuda.tiny.space import sides
@@ -63,6 +64,7 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("movers", MOVERS, absent=1),
         Param("stages", (2, 3, 4, 6, 8)),
         Param("blocks", tuple(count * device["sms"] for count in PER_SM)),
+        grids.param(),
     ]
 
 
@@ -255,6 +257,7 @@ def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
     # Loads wait for memory beside what is written, which waits for nobody. It was measured where m is long.
     read = p.k + short(p) * (p.beta != "0")
     share = (read + short(p)) / read if long_m(p) else 1.0
+    yield grids.rule(p, device, lambda tile: tiles(p, tile))
     yield limits.in_flight(
         device, lambda path, mma, tile, stages: share * stage_bytes(p, path, mma, tile) * (stages - 1)
     )

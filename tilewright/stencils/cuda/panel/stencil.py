@@ -15,6 +15,7 @@ section 4), and memory sets its pace as it does for very small matrices (I. Masl
     movers   with bulk copies: more warps, which load, and, unless direct, as many others, which write
     stages   tiles in shared memory: all but the one that is multiplied are on their way
     blocks   of the whole grid, in multiples of the SMs: they stay and walk over all tiles of the batch
+    per_block   or end after so many of them (``grids``)
 
 Sizes are in elements, shared memory in bytes. Functions on configs work on numbers and on NumPy arrays.
 """
@@ -26,7 +27,7 @@ from typing import Any
 
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
-from tilewright.stencils.cuda import args
+from tilewright.stencils.cuda import args, grids
 from tilewright.stencils.cuda.accepting import CudaStencil, unserved
 from tilewright.stencils.cuda.common import of_configs, units
 from tilewright.stencils.cuda.panel.cost import best, cost
@@ -42,6 +43,7 @@ from tilewright.stencils.cuda.panel.needs import (
     short,
     streams,
     strides,
+    tiles,
     width,
 )
 from tilewright.stencils.cuda.panel.space import TILES, params, rules, threads
@@ -86,7 +88,8 @@ class PanelStencil(CudaStencil):
         return Space(params(problem, device), list(rules(problem, device)), elementwise=True)
 
     def default(self, problem: Problem, device: Device) -> Config:
-        return best(self.space(problem, device), problem, device)
+        found = best(self.space(problem, device), problem, device)
+        return grids.ended(problem, device, found, tiles(problem, found["tile"]))
 
     def cost_model(self, problem: Problem, device: Device) -> CostModel:
         return of_configs(partial(cost, problem, device))
@@ -115,7 +118,7 @@ class PanelStencil(CudaStencil):
     def launch(self, problem: Problem, config: Config) -> Launch:
         p, c = problem, {"packed": 0, "movers": 1} | dict(config)
         return Launch(
-            grid=(min(c["blocks"], p.batch * -(-length(p) // c["tile"])), 1, 1),
+            grid=(grids.launched(c, tiles(p, c["tile"])), 1, 1),
             block=(int(threads(c["path"], c["direct"], c["warps"], c["movers"])), 1, 1),
             shared=int(shared_bytes(p, *(c[name] for name in (*SHARING, width(p))))),
         )

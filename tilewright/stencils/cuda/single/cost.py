@@ -15,6 +15,7 @@ import numpy as np
 
 from tilewright.model import Config, Device, Problem
 from tilewright.space import HARDWARE, Space
+from tilewright.stencils.cuda import grids
 from tilewright.stencils.cuda.common import cheapest, fitted, resident
 from tilewright.stencils.cuda.middle.needs import along_k, by_tensor_cores, divided, registers
 from tilewright.stencils.cuda.single.needs import shared_bytes, vectors, warps
@@ -36,7 +37,8 @@ def best(space: Space, p: Problem, device: Device) -> Config:
 def candidates(space: Space, p: Problem, device: Device) -> dict[str, Any]:
     """Every part, with as many blocks as an SM holds by the registers that the compiler takes."""
     x = fitted("single", device)
-    values = {param.name: np.array(param.values) for param in space.params if param.name != "blocks"}
+    of_grid = ("blocks", "per_block")
+    values = {param.name: np.array(param.values) for param in space.params if param.name not in of_grid}
     grid = np.meshgrid(*values.values(), indexing="ij")
     found = {name: axis.ravel() for name, axis in zip(values, grid, strict=True)}
     part = found["rows"], found["columns"]
@@ -111,3 +113,8 @@ def _tensor(p: Problem, columns: Columns, of_block: Any, x: Mapping[str, float])
     issued = of_block * steps * (2 * products + loads * pairs + x["step"]) / 4
     busy = of_block * steps * products * 4 * 16 / columns["mma"]
     return issued, busy, of_block * steps * loads * pairs * x["reads"]
+
+
+def cost(p: Problem, device: Device, columns: Columns) -> Any:
+    """Clocks of an SM for one product, also by blocks that end."""
+    return clocks(p, device, columns) * grids.slower(p, device, columns, p.batch, grids.FEWEST)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from tilewright.model import Device, Problem
 from tilewright.space import Param, Rule
-from tilewright.stencils.cuda import limits
+from tilewright.stencils.cuda import grids, limits
 from tilewright.stencils.cuda.common import WIDEST, units
 from tilewright.stencils.cuda.middle.needs import along_k, by_tensor_cores, registers, sums
 from tilewright.stencils.cuda.single.needs import shared_bytes, warps
@@ -30,6 +30,7 @@ def params(p: Problem, device: Device) -> list[Param]:
         ),
         Param("early", (0, 1) if p.beta == "0" else (0,)),
         Param("blocks", tuple(count * device["sms"] for count in PER_SM)),
+        grids.param(),
     ]
 
 
@@ -111,3 +112,4 @@ def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
         "one block multiplies while another one waits for memory",
         lambda blocks: blocks >= 2 * sms,
     )
+    yield grids.rule(p, device, lambda: p.batch)

@@ -12,6 +12,7 @@ section 4, by residency).
     deep     k of one read of an operand that is stored along k (without ``mma``)
     early    1: C has a place of its own, so that the next A and B come before it is written
     blocks   of the whole grid, in multiples of the SMs: they stay and walk over all products
+    per_block   or end after so many of them (``grids``)
 
 Sizes are in elements, shared memory in bytes. Functions on configs work on numbers and on NumPy arrays.
 """
@@ -22,11 +23,11 @@ from functools import partial
 
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
-from tilewright.stencils.cuda import args
+from tilewright.stencils.cuda import args, grids
 from tilewright.stencils.cuda.accepting import CudaStencil, no_bulk_copies, other_type, unserved
 from tilewright.stencils.cuda.common import of_configs, units
 from tilewright.stencils.cuda.middle.needs import TYPES
-from tilewright.stencils.cuda.single.cost import best, clocks
+from tilewright.stencils.cuda.single.cost import best, cost
 from tilewright.stencils.cuda.single.needs import is_packed, shared_bytes, warps
 from tilewright.stencils.cuda.single.space import params, rules
 from tilewright.stencils.cuda.source import asked, persistent, written
@@ -66,10 +67,11 @@ class SingleStencil(CudaStencil):
         return Space(params(problem, device), list(rules(problem, device)), elementwise=True)
 
     def default(self, problem: Problem, device: Device) -> Config:
-        return best(self.space(problem, device), problem, device)
+        found = best(self.space(problem, device), problem, device)
+        return grids.ended(problem, device, found, problem.batch, grids.FEWEST)
 
     def cost_model(self, problem: Problem, device: Device) -> CostModel:
-        return of_configs(partial(clocks, problem, device))
+        return of_configs(partial(cost, problem, device))
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         p = problem
@@ -85,7 +87,7 @@ class SingleStencil(CudaStencil):
         p, c = problem, config
         part = c["rows"], c["columns"]
         return Launch(
-            grid=(min(c["blocks"], p.batch), 1, 1),
+            grid=(grids.launched(c, p.batch), 1, 1),
             block=(32 * int(warps(p, *part)), 1, 1),
             shared=int(shared_bytes(p, *part, c["early"])),
         )

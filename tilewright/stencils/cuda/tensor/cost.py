@@ -16,9 +16,10 @@ import numpy as np
 
 from tilewright.model import Config, Device, Problem
 from tilewright.space import HARDWARE, KINDS, Space
+from tilewright.stencils.cuda import grids
 from tilewright.stencils.cuda.accesses import WGMMA
 from tilewright.stencils.cuda.common import WIDEST, cheapest, fitted, units
-from tilewright.stencils.cuda.tensor.needs import MARGIN, MARGIN_AHEAD, registers
+from tilewright.stencils.cuda.tensor.needs import MARGIN, MARGIN_AHEAD, registers, tiles
 from tilewright.stencils.cuda.tensor.space import reading
 
 Columns = dict[str, Any]
@@ -205,9 +206,9 @@ def best(space: Space, p: Problem, device: Device) -> Config:
     size, split = p.dtype.itemsize, "registers" if p.dtype.is_complex else "none"
     unit_a, unit_b, unit_c = units(p)
     vec = min(unit_a, unit_b) // size
-    for kinds, (tc, tiles, rings) in product((KINDS, HARDWARE), _proposed(p)):
+    for kinds, (tc, proposed, rings) in product((KINDS, HARDWARE), _proposed(p)):
         some = space.restricted(tc=tc, split=split, early_c=0, vec=vec, vec_c=unit_c // size)
-        columns = _crossed(_read(some, p, vec, tiles, kinds), rings, p.dtype.real_bits == 16)
+        columns = _crossed(_read(some, p, vec, proposed, kinds), rings, p.dtype.real_bits == 16)
         columns["blocks"] = columns["per_sm"] * device["sms"]
         spills = _crowded(p, device, tc, split, columns)
         found = cheapest(some, columns, np.where(spills, np.inf, _modelled(p, device, columns)), kinds)
@@ -231,4 +232,5 @@ def cost(p: Problem, device: Device, columns: Columns) -> Any:
         some = (columns["tc"] == tc) & (columns["split"] == split)
         part = {name: column[some] for name, column in columns.items()}
         found[some] *= np.where(_crowded(p, device, tc, split, part), SPILLING, 1.0)
-    return found
+    count = tiles(p, columns["blk_m"], columns["blk_n"], columns["group"])
+    return found * grids.slower(p, device, columns, count)

@@ -74,6 +74,11 @@ def step_of(p: Problem, tc: Any, split: Any) -> Any:
     return extent_of(tc, 2) // (1 + 1 * pairs)
 
 
+def tiles(p: Problem, blk_m: Any, blk_n: Any, group: Any) -> Any:
+    """Tiles of C of the whole batch, of so many products each."""
+    return -(-p.m // blk_m) * -(-p.n // blk_n) * -(-p.batch // group)
+
+
 def shared_bytes(
     p: Problem,
     tc: Any,

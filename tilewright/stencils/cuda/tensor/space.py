@@ -12,7 +12,7 @@ import numpy as np
 
 from tilewright.model import Device, Problem
 from tilewright.space import Param, Rule
-from tilewright.stencils.cuda import accesses, limits
+from tilewright.stencils.cuda import accesses, grids, limits
 from tilewright.stencils.cuda.accesses import WGMMA
 from tilewright.stencils.cuda.common import WIDEST, units
 from tilewright.stencils.cuda.tensor.needs import (
@@ -26,6 +26,7 @@ from tilewright.stencils.cuda.tensor.needs import (
     registers,
     shared_bytes,
     step_of,
+    tiles,
 )
 
 
@@ -48,6 +49,7 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("group", (1, 2, 4, 8)),
         Param("warps_m", (1, 2, 3, 4, 8)),
         Param("blocks", tuple(count * device["sms"] for count in PER_SM)),
+        grids.param(),
     ]
 
 
@@ -302,6 +304,7 @@ def _of_the_warps(p: Problem, device: Device) -> Iterator[Rule]:
         "an SM has a warp for each of its four schedulers",
         lambda dim_x, dim_y, blocks: dim_x * dim_y * (blocks // device["sms"]) >= 128,
     )
+    yield grids.rule(p, device, lambda blk_m, blk_n, group: tiles(p, blk_m, blk_n, group))
 
 
 def _of_the_sizes(p: Problem) -> Iterator[Rule]:

@@ -25,6 +25,7 @@ and what later devices pay for:
     group    small matrices that share a block
     vec, vec_c   elements of one access to A and B, and to C
     blocks   of the whole grid, in multiples of the SMs: they stay and walk over tiles and batch
+    per_block   or end after so many tiles (``grids``)
 
 Sizes are in elements, shared memory in bytes. Functions on configs work on numbers and on NumPy arrays.
 """
@@ -35,12 +36,12 @@ from functools import partial
 
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
-from tilewright.stencils.cuda import args
+from tilewright.stencils.cuda import args, grids
 from tilewright.stencils.cuda.accepting import CudaStencil, misaligned, no_gpu, other_type, overwritten
 from tilewright.stencils.cuda.common import of_configs
 from tilewright.stencils.cuda.source import asked, persistent, written
 from tilewright.stencils.cuda.tensor.cost import best, cost
-from tilewright.stencils.cuda.tensor.needs import LARGEST, SHAPES, SPELLED, shared_bytes
+from tilewright.stencils.cuda.tensor.needs import LARGEST, SHAPES, SPELLED, shared_bytes, tiles
 from tilewright.stencils.cuda.tensor.space import params, rules
 from tilewright.stencils.protocol import CostModel
 from tilewright.targets.cuda.arguments import Argument
@@ -71,7 +72,9 @@ class TensorStencil(CudaStencil):
         return Space(params(problem, device), list(rules(problem, device)), elementwise=True)
 
     def default(self, problem: Problem, device: Device) -> Config:
-        return best(self.space(problem, device), problem, device)
+        found = best(self.space(problem, device), problem, device)
+        count = tiles(problem, found["blk_m"], found["blk_n"], found["group"])
+        return grids.ended(problem, device, found, count)
 
     def cost_model(self, problem: Problem, device: Device) -> CostModel:
         return of_configs(partial(cost, problem, device))
@@ -88,9 +91,8 @@ class TensorStencil(CudaStencil):
     def launch(self, problem: Problem, config: Config) -> Launch:
         p, c = problem, config
         threads = c["dim_x"] * c["dim_y"]
-        tiles = -(-p.m // c["blk_m"]) * -(-p.n // c["blk_n"]) * -(-p.batch // c["group"])
         return Launch(
-            grid=(min(c["blocks"], max(tiles, 1)), 1, 1),
+            grid=(grids.launched(c, tiles(p, c["blk_m"], c["blk_n"], c["group"])), 1, 1),
             block=(threads, 1, 1),
             shared=int(
                 shared_bytes(

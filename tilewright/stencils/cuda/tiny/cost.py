@@ -15,6 +15,7 @@ import numpy as np
 
 from tilewright.model import Config, Device, Problem
 from tilewright.space import Space
+from tilewright.stencils.cuda import grids
 from tilewright.stencils.cuda.common import cheapest, fitted, resident
 from tilewright.stencils.cuda.tiny import nest_cost
 from tilewright.stencils.cuda.tiny.needs import (
@@ -24,6 +25,7 @@ from tilewright.stencils.cuda.tiny.needs import (
     eights,
     moved_bytes,
     registers,
+    rounds,
     shared_bytes,
     spaced,
     stacks,
@@ -62,6 +64,18 @@ def best(space: Space, p: Problem, device: Device) -> Config:
     return Config(plain | _UNCHOSEN)
 
 
+def ended(p: Problem, device: Device, config: Config) -> Config:
+    """A config with the groups of a block, where blocks had better end. (Along several batch axes this was
+    not timed.)"""
+    if p.outer or config["path"] == "plain":
+        return Config({**config, "per_block": 0})
+    count, least = (
+        rounds(p, config["group"], config["path"]),
+        _least(p, device, config, fitted("tiny", device)),
+    )
+    return grids.ended(p, device, config, count, int(least))
+
+
 def _usual(space: Space, p: Problem, device: Device, x: Mapping[str, Any]) -> Config | None:
     """A good tile and its best ring, in the better way into shared memory that there is."""
     tile, known = _tiles(space, p, x), _groups(space, p, device)
@@ -71,7 +85,11 @@ def _usual(space: Space, p: Problem, device: Device, x: Mapping[str, Any]) -> Co
             ring = space.restricted(path=path, **chosen)
             columns = _rings(p, device, path, tile, known[path], x, chosen["direct"])
             columns["across"] = _across(p, columns)
-            found = cheapest(ring, columns, -_score(p, device, path, columns, x))
+            score = _score(p, device, path, columns, x)
+            if not p.outer:
+                count, least = rounds(p, columns["group"], path), _least(p, device, columns, x)
+                score = score / grids.hoped(p, device, columns["blocks"], count, least)
+            found = cheapest(ring, columns, -score)
             if found is not None:
                 return found
     return None
@@ -273,6 +291,14 @@ def _pace(p: Problem, tile: tuple[Any, Any, Any], x: Mapping[str, Any]) -> Any:
     return np.where(mma != 0, 1.0, (1 + slower**2) ** -0.5)
 
 
+def _least(p: Problem, device: Device, columns: Mapping[str, Any], x: Mapping[str, Any]) -> Any:
+    """Blocks on an SM from which on they may end: two, but none where multiplying takes twice as long as
+    moving."""
+    mma, rows, cols = (columns[name] for name in _TILE)
+    slow = _pace(p, (mma, rows, cols), x) ** 2 < 0.2
+    return np.where(slow, device["blocks_per_sm"] + 1, grids.FEWEST)
+
+
 def cost(p: Problem, device: Device, columns: Columns) -> Any:
     """The reciprocal of ``_score`` for any configs. It knows neither padding nor the order of tiles."""
     x, found = fitted("tiny", device), np.empty(len(columns["path"]))
@@ -280,4 +306,6 @@ def cost(p: Problem, device: Device, columns: Columns) -> Any:
         some = columns["path"] == path
         part = {name: column[some] for name, column in columns.items()}
         found[some] = 1 / _score(p, device, path, part, x)
+        least = _least(p, device, part, x)
+        found[some] *= grids.slower(p, device, part, rounds(p, part["group"], path), least)
     return found

@@ -13,7 +13,7 @@ import numpy as np
 
 from tilewright.model import Device, Problem
 from tilewright.space import Param, Rule
-from tilewright.stencils.cuda import limits
+from tilewright.stencils.cuda import grids, limits
 from tilewright.stencils.cuda.common import IN_FLIGHT, WIDEST, units
 from tilewright.stencils.cuda.tiny.needs import (
     ASKING,
@@ -105,6 +105,7 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("pad", (0, 1)),
         Param("evict", (0, 1)),
         Param("blocks", tuple(count * device["sms"] for count in PER_SM)),
+        grids.param() if not p.outer else Param("per_block", (0,), absent=0),
     ]
 
 
@@ -498,4 +499,11 @@ def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
         "soft",
         "an SM has a warp for each of its four schedulers",
         lambda path, warps, blocks: warps * (blocks // sms) >= np.where(path == "plain", 16, 4),
+    )
+    yield grids.rule(p, device, lambda group: -(-p.products // group))
+    yield Rule(
+        "ends-of-groups",
+        "soft",
+        "blocks end after groups from shared memory",
+        lambda path, per_block: (per_block == 0) | (path != "plain"),
     )

@@ -9,6 +9,7 @@ all of C of several matrices, and sizes are compiled in (section 7). How fast it
     stages   groups in shared memory: all but the one that is multiplied are on their way
     warps    of a block; a block of one warp has no barriers
     blocks   of the whole grid, in multiples of the SMs: they stay and walk over the batch
+    per_block   or end after so many groups (``grids``)
     rows, columns   of the part of C that a thread computes (with ``mma``: a warp, by tensor cores);
              section 7.4 has several elements to a thread where matrices are large
     path     "bulk", "async" or "plain": how matrices come into shared memory, or that they do not; bulk
@@ -27,11 +28,11 @@ from functools import partial
 
 from tilewright.model import OUTER_AXES, Config, Device, Launch, Problem, Source
 from tilewright.space import Space
-from tilewright.stencils.cuda import args
+from tilewright.stencils.cuda import args, grids
 from tilewright.stencils.cuda.accepting import CudaStencil, misaligned, no_gpu
 from tilewright.stencils.cuda.common import WIDEST, of_configs
 from tilewright.stencils.cuda.source import asked, persistent, written
-from tilewright.stencils.cuda.tiny.cost import best, cost
+from tilewright.stencils.cuda.tiny.cost import best, cost, ended
 from tilewright.stencils.cuda.tiny.needs import (
     LARGEST,
     PATHS,
@@ -98,7 +99,7 @@ class TinyStencil(CudaStencil):
         return Space(params(problem, device), list(rules(problem, device)), elementwise=True)
 
     def default(self, problem: Problem, device: Device) -> Config:
-        return best(self.space(problem, device), problem, device)
+        return ended(problem, device, best(self.space(problem, device), problem, device))
 
     def cost_model(self, problem: Problem, device: Device) -> CostModel:
         return of_configs(partial(cost, problem, device))
@@ -161,7 +162,7 @@ class TinyStencil(CudaStencil):
         rest = c["path"] == "bulk" and not p.outer
         left_over = -(-min(p.batch, c["group"]) * p.m * p.n // threads) if rest else 1
         return Launch(
-            grid=(min(c["blocks"], max(rounds(p, c["group"], c["path"]), left_over)), 1, 1),
+            grid=(grids.launched(c, max(rounds(p, c["group"], c["path"]), left_over)), 1, 1),
             block=(threads, 1, 1),
             shared=int(shared_bytes(p, c["path"], c["group"], c["stages"], c["pad"], c.get("direct", 0))),
         )

@@ -14,6 +14,7 @@ import numpy as np
 
 from tilewright.model import Config, Device, Problem
 from tilewright.space import HARDWARE, Space
+from tilewright.stencils.cuda import grids
 from tilewright.stencils.cuda.common import WIDEST, cheapest, fitted, resident, units
 from tilewright.stencils.cuda.whole.needs import (
     LARGEST,
@@ -115,4 +116,5 @@ def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float])
 
 def cost(p: Problem, device: Device, columns: Columns) -> Any:
     """Clocks of an SM for a product, with the constants of the device."""
-    return clocks(p, device, columns, fitted("whole", device))
+    found = clocks(p, device, columns, fitted("whole", device))
+    return found * grids.slower(p, device, columns, p.batch)

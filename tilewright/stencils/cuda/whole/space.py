@@ -13,7 +13,7 @@ import numpy as np
 
 from tilewright.model import Device, Problem
 from tilewright.space import Param, Rule
-from tilewright.stencils.cuda import limits
+from tilewright.stencils.cuda import grids, limits
 from tilewright.stencils.cuda.whole.needs import direct, numbers, parts, registers, shared_bytes, turns
 
 TILES = (8, 16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 384, 512, 768, 1024)
@@ -34,6 +34,7 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("piece", PIECES),
         Param("stages", STAGES),
         Param("blocks", tuple(count * device["sms"] for count in PER_SM)),
+        grids.param(),
     ]
 
 
@@ -119,3 +120,4 @@ def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
         shared,
     )
     yield limits.warps_enough(device)
+    yield grids.rule(p, device, lambda: p.batch)

@@ -15,6 +15,7 @@ would meet in banks, and padded ones, come as such boxes, which put them a word 
     piece    bytes of an operand that come together, in whole columns
     stages   pieces that are on their way
     blocks   of the whole grid, in multiples of the SMs: they stay and walk over the batch
+    per_block   or end after so many products (``grids``)
 
 Sizes are in elements, pieces and shared memory in bytes.
 """
@@ -25,7 +26,7 @@ from functools import partial
 
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
-from tilewright.stencils.cuda import args
+from tilewright.stencils.cuda import args, grids
 from tilewright.stencils.cuda.accepting import CudaStencil, no_bulk_copies, other_type, unserved
 from tilewright.stencils.cuda.common import WIDEST, of_configs, units
 from tilewright.stencils.cuda.source import asked, persistent, written
@@ -108,7 +109,8 @@ class WholeStencil(CudaStencil):
         return Space(params(problem, device), list(rules(problem, device)), elementwise=True)
 
     def default(self, problem: Problem, device: Device) -> Config:
-        return best(self.space(problem, device), problem, device)
+        found = best(self.space(problem, device), problem, device)
+        return grids.ended(problem, device, found, problem.batch)
 
     def cost_model(self, problem: Problem, device: Device) -> CostModel:
         return of_configs(partial(cost, problem, device))
@@ -137,7 +139,7 @@ class WholeStencil(CudaStencil):
     def launch(self, problem: Problem, config: Config) -> Launch:
         p, c = problem, config
         return Launch(
-            grid=(min(c["blocks"], p.batch), 1, 1),
+            grid=(grids.launched(c, p.batch), 1, 1),
             block=(32 * c["warps"] + 32, 1, 1),
             shared=int(
                 shared_bytes(p, c["tile"], c["rows"], c["columns"], c["warps"], c["stages"], c["piece"])

@@ -1,0 +1,114 @@
+"""How many blocks kernels of persistent blocks are launched with.
+
+Blocks that stay and walk over all tiles drift apart, so that what they read and write at a time lies all
+over device memory. The hardware begins blocks in their order: where each takes a few tiles and ends, all that
+is on its way lies close together. On an H200 kernels that compute nothing then move 1.00 of a copy where half
+is written and 0.95 where seven eighths are, beside 0.93 and 0.89 by blocks that stay
+(``bench/results/h200/order.jsonl``). But a block that ends leaves its ring of stages empty until the next has
+filled it, which others on its SM have to cover.
+
+``per_block`` is a parameter of a launch alone: no code depends on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tilewright.model import Config, Device, Problem
+from tilewright.space import Param, Rule, arguments
+from tilewright.stencils.cuda.limits import Needed
+
+PER_BLOCK = (0, 1, 2, 4, 8, 16, 32)
+"""Tiles that a block takes before it ends; 0: it stays until none is left."""
+MOVED = 384 * 1024
+"""Bytes that an SM moves while a block lives, where blocks end: 12 us of its share of 4.2 TB/s. Of 414
+defaults of eight stencils on an H200, with eight numbers of tiles a block each, lives of 8 to 16 us were the
+best, and 3 us or 50 no better than blocks that stay (``bench/results/h200/order.jsonl``)."""
+MOST = 1 << 20
+"""Blocks of a grid, at most: threads of all of them are counted in 32 bits."""
+LEAST, FEWEST = 3, 2
+"""Blocks on an SM from which on others cover the beginning of one: there lives of 12 us are 1.03 to 1.09
+times as fast in the geometric mean of a stencil, and hardly any default loses. With two on an SM a third of
+those with long rings does, but not those of short ones."""
+GAIN = 0.95
+"""The time of blocks that end, of those that stay, as the cost models count it. Choices of ``panel`` and
+``tiny`` that count it are 1.005 times as fast as others, in 276 problems that nothing was fitted to."""
+LIVES = 2
+"""Lives of all blocks that a batch has to last for: 30 MB, which the second-level cache holds, took 0.9 to
+1.25 times as long."""
+
+
+def param() -> Param:
+    """The parameter, which records before it do not name."""
+    return Param("per_block", PER_BLOCK, absent=0)
+
+
+def launched(config: Mapping[str, Any], tiles: int) -> int:
+    """Blocks of the grid of a launch with so many tiles."""
+    per_block: int = config.get("per_block", 0)
+    blocks: int = config["blocks"]
+    if per_block:
+        blocks = max(blocks, min(MOST, -(-tiles // per_block)))
+    return max(1, min(tiles, blocks))
+
+
+def staying(config: Config) -> Config:
+    """A config whose blocks stay."""
+    return Config({**config, "per_block": 0}) if "per_block" in config else config
+
+
+def rule(p: Problem, device: Device, tiles: Needed) -> Rule:
+    """Blocks stay, or end after the one number of tiles that makes their lives about as long as they should
+    be. ``tiles`` are those of a launch."""
+
+    def test(blocks: Any, per_block: Any, **values: Any) -> Any:
+        count = tiles(**values)
+        life = _life(p, blocks // device["sms"], per_block, count)
+        long = (life >= MOVED / 2**0.5) & (life < MOVED * 2**0.5) & _lasts(p, device)
+        return (per_block == 0) | (long & (-(-count // np.maximum(per_block, 1)) > blocks))
+
+    test.reads = (*arguments(tiles), "blocks", "per_block")  # type: ignore[attr-defined]
+    why = f"an SM moves some {MOVED // 1024} KB while a block lives, and so often that blocks end in turns"
+    return Rule("per-block", "soft", why, test)
+
+
+def slower(p: Problem, device: Device, columns: Mapping[str, Any], tiles: Any, least: Any = LEAST) -> Any:
+    """The time of configs, of that of blocks that stay, by their ``per_block``. ``least`` as ``LEAST``."""
+    if "per_block" not in columns:
+        return 1.0
+    per_sm, per_block = columns["blocks"] // device["sms"], columns["per_block"]
+    far = np.abs(np.log2(np.maximum(_life(p, per_sm, per_block, tiles), 1) / MOVED))
+    pays = (per_sm >= least) & _lasts(p, device)
+    return np.where(per_block == 0, 1.0, np.where(pays, GAIN, 1.02) * (1 + 0.01 * far))
+
+
+def hoped(p: Problem, device: Device, blocks: Any, tiles: Any, least: Any = LEAST) -> Any:
+    """The same with the best ``per_block`` of each config, of which only ``blocks`` are known."""
+    pays = (blocks // device["sms"] >= least) & (tiles > blocks) & _lasts(p, device)
+    return np.where(pays, GAIN, 1.0)
+
+
+def ended(p: Problem, device: Device, config: Config, tiles: int, least: int = LEAST) -> Config:
+    """A config with the tiles of a block that a life of so many bytes asks for."""
+    stay = config["blocks"]
+    wanted = rule(p, device, lambda: tiles)
+    fits = [n for n in PER_BLOCK if wanted.test(blocks=stay, per_block=n)]
+    cost = slower(p, device, {"blocks": stay, "per_block": np.array(fits)}, tiles, least)
+    return Config({**config, "per_block": fits[int(np.argmin(cost))]})
+
+
+def _moved(p: Problem) -> int:
+    """Bytes that a launch moves, shared operands once."""
+    return p.footprint + p.updated
+
+
+def _life(p: Problem, per_sm: Any, per_block: Any, tiles: Any) -> Any:
+    """Bytes that an SM moves while a block of so many tiles lives."""
+    return per_sm * per_block * (_moved(p) / np.maximum(tiles, 1))
+
+
+def _lasts(p: Problem, device: Device) -> bool:
+    return _moved(p) >= LIVES * MOVED * device["sms"]
