@@ -145,7 +145,7 @@ def compiled(job: tuple[Problem, str, Device]) -> tuple[Config, Binary] | None:
     """The default of a stencil for a problem, in a process of its own; None without one."""
     problem, name, device = job
     stencil = STENCILS[name]
-    if stencil.accepts(problem, device) is not None:
+    if dispatch.refusal(stencil, problem, device) is not None:
         return None
     config = stencil.default(problem, device)
     if not config["blocks"]:
@@ -211,8 +211,8 @@ def summary(found: Sequence[lines.Line]) -> Iterator[str]:
             best = [max(line["of_copy"].values()) / line["of_copy"]["0"] for line in some]
             yield (
                 f"{name:11} {len(some)} defaults: {statistics.geometric_mean(gains):.3f} times blocks that "
-                f"stay, least {min(gains):.2f}, {sum(gain < 0.98 for gain in gains)} below 0.98; the best number "
-                f"{statistics.geometric_mean(best):.3f}"
+                f"stay, least {min(gains):.2f}, {sum(gain < 0.98 for gain in gains)} below 0.98; the best "
+                f"number {statistics.geometric_mean(best):.3f}"
             )
 
 

@@ -126,5 +126,5 @@ INLINE void multiply_packs(const Interleaved &g, const Scalars &scalars) {
             parity ^= 1;
         }
     }
-    if (mover) bulk_done();
+    if (mover) bulk_read<0>();
 }

@@ -73,7 +73,8 @@ BULK_INLINE void bulk_store(void *to, const void *from, int bytes, unsigned long
                      ::"l"(to), "r"(shared_address(from)), "r"(bytes) : "memory");
 }
 
-// Waits until all stores of this thread but the last few have read shared memory.
+// Waits until all stores of this thread but the last few have read shared memory, which a block has to outlive: what they write is there
+// when the kernel has ended, whoever waits.
 template <int BUT> BULK_INLINE void bulk_read() {
     asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(BUT) : "memory");
 }

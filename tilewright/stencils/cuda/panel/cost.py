@@ -44,6 +44,9 @@ _RINGS = ((1, 2, 4, 8, 12), (1, 2, 4), (2, 3, 4))
 _BLOCK = ("path", "direct", "warps", "movers")
 SECTOR = 32
 """Bytes that memory writes whole, or in part."""
+SHARE, SMALL = 0.45, 512
+"""Of a model's clocks what memory has, from which on, and elements of the small operand up to which blocks
+may end."""
 _SUMS = (8, 16, 32, 48)
 """Registers of sums up to which some smaller parts are proposed, too."""
 
@@ -54,8 +57,8 @@ def best(space: Space, p: Problem, device: Device) -> Config:
     # Tiles that the length divides well first, then the others, which may fit where those do not.
     for waste in (0.1, 1.0):
         columns = _candidates(p, device, x, waste)
-        cost = clocks(p, device, columns, x)
-        cost = cost * grids.hoped(p, device, columns["blocks"], tiles(p, columns["tile"]))
+        cost, covered = _judged(p, device, columns, x)
+        cost = cost * grids.hoped(p, device, columns["blocks"], tiles(p, columns["tile"]), covered)
         found = cheapest(space, columns, cost) or cheapest(space, columns, cost, (*HARDWARE, "hard"))
         if found is not None:
             return found
@@ -164,19 +167,37 @@ def _kinds(p: Problem, columns: Columns) -> Iterator[tuple[Any, str]]:
 
 def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -> Any:
     """Clocks of an SM for a row of the panel, by tensor cores and by multiply-add units."""
-    found = np.full(len(columns["mma"]), np.inf)
+    return _judged(p, device, columns, x)[0]
+
+
+def ended(p: Problem, device: Device, config: Config) -> Config:
+    """A config with the tiles of a block, where blocks had better end."""
+    columns = {name: np.array([value]) for name, value in config.items()}
+    least = _judged(p, device, columns, fitted("panel", device))[1]
+    return grids.ended(p, device, config, tiles(p, config["tile"]), int(least[0]))
+
+
+def _judged(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -> tuple[Any, Any]:
+    """The clocks, and the blocks on an SM from which on they may end (on an H200, in 123 defaults). In 32 and
+    64 bits not where multiplying takes as long as moving: seven were 0.79 to 1.01 times as fast then, others
+    0.93 and more. Tensor cores of 16 bits not with a large small operand, which each block reads by halves
+    first: five of seven were slower then, seven of 33 else."""
+    none, count = device["blocks_per_sm"] + 1, len(columns["mma"])
+    found, least = np.full(count, np.inf), np.full(count, none)
     for kind, name in _kinds(p, columns):
         some = kind & (columns["blocks"] > 0)
         if some.any():
-            found[some] = _clocks(p, device, {n: c[some] for n, c in columns.items()}, x[name])
-    return found
+            found[some], memory = _clocks(p, device, {n: c[some] for n, c in columns.items()}, x[name])
+            pays = {"mma 16": p.k * short(p) <= SMALL, "fma 16": True}.get(name, memory > SHARE)
+            least[some] = np.where(pays, grids.LEAST, none)
+    return found, least
 
 
-def _clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float]) -> Any:
-    """The same for configs of one kind. A tile takes what is longest of five things that go on at once, and a
-    little of the others: memory; the issue of instructions and the units of an SM; what one block waits for
-    itself while it multiplies a tile, and its warps that move tiles, which the blocks of an SM share; and the
-    latency of memory, which the tiles on their way share."""
+def _clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float]) -> tuple[Any, Any]:
+    """The clocks of configs of one kind, and the part that memory has in them. A tile takes what is longest
+    of five things that go on at once, and a little of the others: memory; the issue of instructions and the
+    units of an SM; what one block waits for itself while it multiplies a tile, and its warps that move tiles,
+    which the blocks of an SM share; and the latency of memory, which the tiles on their way share."""
     tile, bulk = columns["tile"], columns["path"] != "async"
     per_sm, turns = columns["blocks"] // device["sms"], -(-length(p) // tile)
     count, updates, size = length(p) / turns, p.beta != "0", p.dtype.itemsize
@@ -210,9 +231,10 @@ def _clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float]
     flight = x["flight"] / (columns["stages"] - 1 + bulk * 1)
     longest = sum(each**power for each in (memory, issued, units_of_all, waited / per_sm))
     longest = longest + (serving / per_sm) ** power + (flight / per_sm) ** power
+    share = memory**power / longest
     # What is held of the small operand is read once for all parts that a warp has of a tile.
     kept = np.where((columns["held"] == 1) & (rounds > 1), x["held"], 1.0)
-    return kept * longest ** (1 / power) * turns / length(p)
+    return kept * longest ** (1 / power) * turns / length(p), share
 
 
 def _vector_of_c(p: Problem, columns: Columns) -> Any:
@@ -341,5 +363,5 @@ def _tensor(p: Problem, columns: Columns, x: Mapping[str, float]) -> tuple[Any, 
 
 def cost(p: Problem, device: Device, columns: Columns) -> Any:
     """Clocks of an SM for a row of the panel, with the constants of the device."""
-    found = clocks(p, device, columns, fitted("panel", device))
-    return found * grids.slower(p, device, columns, tiles(p, columns["tile"]))
+    found, least = _judged(p, device, columns, fitted("panel", device))
+    return found * grids.slower(p, device, columns, tiles(p, columns["tile"]), least)

@@ -110,5 +110,4 @@ INLINE void multiply_batch(const Gemm &g, const Scalars &scalars) {
             parity ^= 1;
         }
     }
-    if (writes) bulk_done();
 }

@@ -30,7 +30,7 @@ from tilewright.space import Space
 from tilewright.stencils.cuda import args, grids
 from tilewright.stencils.cuda.accepting import CudaStencil, unserved
 from tilewright.stencils.cuda.common import of_configs, units
-from tilewright.stencils.cuda.panel.cost import best, cost
+from tilewright.stencils.cuda.panel.cost import best, cost, ended
 from tilewright.stencils.cuda.panel.needs import (
     LARGEST,
     PATHS,
@@ -88,8 +88,7 @@ class PanelStencil(CudaStencil):
         return Space(params(problem, device), list(rules(problem, device)), elementwise=True)
 
     def default(self, problem: Problem, device: Device) -> Config:
-        found = best(self.space(problem, device), problem, device)
-        return grids.ended(problem, device, found, tiles(problem, found["tile"]))
+        return ended(problem, device, best(self.space(problem, device), problem, device))
 
     def cost_model(self, problem: Problem, device: Device) -> CostModel:
         return of_configs(partial(cost, problem, device))

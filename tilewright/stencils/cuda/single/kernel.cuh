@@ -121,5 +121,5 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) single(const __gri
             if (!EARLY && others && threadIdx.x == 0) Product(g, number + (int)gridDim.x).load(barrier);
         }
     }
-    if (threadIdx.x == 0) bulk_done();
+    if (threadIdx.x == 0) bulk_read<0>();
 }

@@ -61,5 +61,5 @@ INLINE void multiply_batch(const Given &g, const Scalars &scalars) {
             parity ^= 1;
         }
     }
-    if (leader && !LEAD_C) bulk_done();
+    if (leader && !LEAD_C) bulk_read<0>();
 }

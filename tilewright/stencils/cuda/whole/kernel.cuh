@@ -171,7 +171,7 @@ INLINE void multiply_all(const Gemm &g, const Maps &maps) {
             workers_sync();  // C is complete, and A and B may change
             if (warp == 0) c.go((unsigned char *)out);
         }
-    if (threadIdx.x == 0) bulk_done();
+    if (threadIdx.x == 0) bulk_read<0>();
 }
 
 #if BOXED_A || BOXED_B || BOXED_C
