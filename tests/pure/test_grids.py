@@ -62,7 +62,7 @@ def test_lives_of_blocks_are_as_long_as_others_cover(text: str) -> None:
         blocks = stencil.launch(p, config).grid[0]
         assert blocks > stencil.launch(p, stays).grid[0]
         life = (p.footprint + p.updated) / blocks * config["blocks"] / H200["sms"]
-        assert grids.MOVED / 2 <= life <= 2 * grids.MOVED
+        assert grids.MOVED / 2 <= life <= 3 * grids.MOVED
     assert ended
 
 

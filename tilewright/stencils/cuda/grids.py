@@ -24,9 +24,9 @@ from tilewright.stencils.cuda.limits import Needed
 PER_BLOCK = (0, 1, 2, 4, 8, 16, 32)
 """Tiles that a block takes before it ends; 0: it stays until none is left."""
 MOVED = 384 * 1024
-"""Bytes that an SM moves while a block lives, where blocks end: 12 us of its share of 4.2 TB/s. Of 414
-defaults of eight stencils on an H200, with eight numbers of tiles a block each, lives of 8 to 16 us were the
-best, and 3 us or 50 no better than blocks that stay (``bench/results/h200/order.jsonl``)."""
+"""Bytes that an SM moves while a block lives, where blocks end: 12 us of its share of 4.2 TB/s. Of 416
+defaults of six stencils on an H200, with each number of tiles a block, lives of 6 to 16 us were the best
+(``bench/results/h200/order.jsonl``)."""
 MOST = 1 << 20
 """Blocks of a grid, at most: threads of all of them are counted in 32 bits."""
 LEAST, FEWEST = 3, 2
@@ -60,27 +60,35 @@ def staying(config: Config) -> Config:
     return Config({**config, "per_block": 0}) if "per_block" in config else config
 
 
-def rule(p: Problem, device: Device, tiles: Needed) -> Rule:
+def rule(p: Problem, device: Device, tiles: Needed, moved: int = MOVED) -> Rule:
     """Blocks stay, or end after the one number of tiles that makes their lives about as long as they should
-    be. ``tiles`` are those of a launch."""
+    be: that an SM moves so many bytes meanwhile. ``tiles`` are those of a launch."""
 
     def test(blocks: Any, per_block: Any, **values: Any) -> Any:
         count = tiles(**values)
         life = _life(p, blocks // device["sms"], per_block, count)
-        long = (life >= MOVED / 2**0.5) & (life < MOVED * 2**0.5) & _lasts(p, device)
+        long = (life >= moved / 2**0.5) & (life < moved * 2**0.5) & _lasts(p, device)
         return (per_block == 0) | (long & (-(-count // np.maximum(per_block, 1)) > blocks))
 
     test.reads = (*arguments(tiles), "blocks", "per_block")  # type: ignore[attr-defined]
-    why = f"an SM moves some {MOVED // 1024} KB while a block lives, and so often that blocks end in turns"
+    why = f"an SM moves some {moved // 1024} KB while a block lives, and so often that blocks end in turns"
     return Rule("per-block", "soft", why, test)
 
 
-def slower(p: Problem, device: Device, columns: Mapping[str, Any], tiles: Any, least: Any = LEAST) -> Any:
-    """The time of configs, of that of blocks that stay, by their ``per_block``. ``least`` as ``LEAST``."""
+def slower(
+    p: Problem,
+    device: Device,
+    columns: Mapping[str, Any],
+    tiles: Any,
+    least: Any = LEAST,
+    moved: int = MOVED,
+) -> Any:
+    """The time of configs, of that of blocks that stay, by their ``per_block``. ``least`` is as ``LEAST``,
+    and ``moved`` as ``MOVED``."""
     if "per_block" not in columns:
         return 1.0
     per_sm, per_block = columns["blocks"] // device["sms"], columns["per_block"]
-    far = np.abs(np.log2(np.maximum(_life(p, per_sm, per_block, tiles), 1) / MOVED))
+    far = np.abs(np.log2(np.maximum(_life(p, per_sm, per_block, tiles), 1) / moved))
     pays = (per_sm >= least) & _lasts(p, device)
     return np.where(per_block == 0, 1.0, np.where(pays, GAIN, 1.02) * (1 + 0.01 * far))
 
@@ -91,12 +99,14 @@ def hoped(p: Problem, device: Device, blocks: Any, tiles: Any, least: Any = LEAS
     return np.where(pays, GAIN, 1.0)
 
 
-def ended(p: Problem, device: Device, config: Config, tiles: int, least: int = LEAST) -> Config:
+def ended(
+    p: Problem, device: Device, config: Config, tiles: int, least: int = LEAST, moved: int = MOVED
+) -> Config:
     """A config with the tiles of a block that a life of so many bytes asks for."""
     stay = config["blocks"]
-    wanted = rule(p, device, lambda: tiles)
+    wanted = rule(p, device, lambda: tiles, moved)
     fits = [n for n in PER_BLOCK if wanted.test(blocks=stay, per_block=n)]
-    cost = slower(p, device, {"blocks": stay, "per_block": np.array(fits)}, tiles, least)
+    cost = slower(p, device, {"blocks": stay, "per_block": np.array(fits)}, tiles, least, moved)
     return Config({**config, "per_block": fits[int(np.argmin(cost))]})
 
 

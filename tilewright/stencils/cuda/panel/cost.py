@@ -18,6 +18,7 @@ from tilewright.space import HARDWARE, Space
 from tilewright.stencils.cuda import grids
 from tilewright.stencils.cuda.common import WIDEST, cheapest, fitted, resident, units
 from tilewright.stencils.cuda.panel.needs import (
+    LIFE,
     PATHS,
     along,
     held_words,
@@ -174,7 +175,7 @@ def ended(p: Problem, device: Device, config: Config) -> Config:
     """A config with the tiles of a block, where blocks had better end."""
     columns = {name: np.array([value]) for name, value in config.items()}
     least = _judged(p, device, columns, fitted("panel", device))[1]
-    return grids.ended(p, device, config, tiles(p, config["tile"]), int(least[0]))
+    return grids.ended(p, device, config, tiles(p, config["tile"]), int(least[0]), LIFE)
 
 
 def _judged(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -364,4 +365,4 @@ def _tensor(p: Problem, columns: Columns, x: Mapping[str, float]) -> tuple[Any, 
 def cost(p: Problem, device: Device, columns: Columns) -> Any:
     """Clocks of an SM for a row of the panel, with the constants of the device."""
     found, least = _judged(p, device, columns, fitted("panel", device))
-    return found * grids.slower(p, device, columns, tiles(p, columns["tile"]), least)
+    return found * grids.slower(p, device, columns, tiles(p, columns["tile"]), least, LIFE)

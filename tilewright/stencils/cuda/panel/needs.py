@@ -12,6 +12,10 @@ import numpy as np
 from tilewright.model import Problem
 from tilewright.stencils.cuda.common import WIDEST, units
 
+LIFE = 768 * 1024
+"""Bytes that an SM moves while a block lives, where blocks end: more than elsewhere, as they begin with a
+small operand and warps that move. (Of 97 defaults on an H200 nine were below 0.98 of blocks that stay, where
+with half of it 15 were.)"""
 PATHS = ("async", "bulk")
 LARGEST = 64
 """Extent up to which the two short ones are served: that of matrices that are kept whole in shared memory."""

@@ -15,6 +15,7 @@ from tilewright.space import Param, Rule
 from tilewright.stencils.cuda import grids, limits
 from tilewright.stencils.cuda.common import WIDEST
 from tilewright.stencils.cuda.panel.needs import (
+    LIFE,
     LONGEST,
     PATHS,
     along,
@@ -257,7 +258,7 @@ def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
     # Loads wait for memory beside what is written, which waits for nobody. It was measured where m is long.
     read = p.k + short(p) * (p.beta != "0")
     share = (read + short(p)) / read if long_m(p) else 1.0
-    yield grids.rule(p, device, lambda tile: tiles(p, tile))
+    yield grids.rule(p, device, lambda tile: tiles(p, tile), LIFE)
     yield limits.in_flight(
         device, lambda path, mma, tile, stages: share * stage_bytes(p, path, mma, tile) * (stages - 1)
     )
