@@ -2,7 +2,7 @@
 
 Lists of problems (``LISTS``): ``public`` are the products of public programs (``bench.public``), ``squares``
 those of 33 to 64 rows, ``skewed`` batches of one long extent beside two short ones, ``shipped`` what the GPU
-has records of that ship with the package, the smallest first. Each is tuned with both classes of beta in a
+has records of that ship with the package, the smallest first but batches of millions. Each is tuned with both classes of beta in a
 regime, for ``--seconds``, by the stencils that come near the best one by what was measured of problems like
 it. ``--only`` takes the problems of a file of keys, in its order.
 
@@ -35,6 +35,8 @@ from tilewright.store.records import Records
 from tilewright.tuning import timing
 from tilewright.tuning.evaluate.table import EVALUATIONS
 
+MANY = 10_000_000
+"""Products from which on a problem comes last."""
 SQUARES = (64, 48, 40, 56, 36, 33, 60, 44, 52, 45, 50, 63)
 SKEWED = (
     (1024, 8, 8),
@@ -96,7 +98,11 @@ def _skewed() -> Iterator[Problem]:
 def _shipped() -> Iterator[Problem]:
     device = dispatch.device("cuda")
     held = [record.problem for record in Records().shipped(device.key)]
-    yield from sorted((p for p in held if isinstance(p, Problem)), key=lambda p: (max(p.extents), p.spelling))
+    # Tens of millions of products take minutes to be checked.
+    yield from sorted(
+        (p for p in held if isinstance(p, Problem)),
+        key=lambda p: (p.products > MANY, max(p.extents), p.spelling),
+    )
 
 
 LISTS: dict[str, Callable[[], Iterator[Problem]]] = {
