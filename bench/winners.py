@@ -2,9 +2,9 @@
 
 Lists of problems (``LISTS``): ``public`` are the products of public programs (``bench.public``), ``squares``
 those of 33 to 64 rows, ``skewed`` batches of one long extent beside two short ones, ``shipped`` what the GPU
-has records of that ship with the package, the smallest first but batches of millions. Each is tuned with both classes of beta in a
-regime, for ``--seconds``, by the stencils that come near the best one by what was measured of problems like
-it. ``--only`` takes the problems of a file of keys, in its order.
+has records of that ship with the package, the smallest first but batches of millions. Each is tuned with both
+classes of beta in a regime, for ``--seconds``, by the stencils that come near the best one by what was
+measured of problems like it. ``--only`` takes the problems of a file of keys, in its order.
 
 Several tuners work side by side (``--lanes``, ``bench.lanes``), each with its own processes.
 
