@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from bench import lines
+from tilewright.catalog import STENCILS
 from tilewright.errors import TilewrightError
 from tilewright.model import Config, Device, Plan, Problem, Record
 from tilewright.planning import dispatch, neighbours
+from tilewright.space import completed
 from tilewright.store.records import Records
 from tilewright.tuning import timing
 from tilewright.tuning.evaluate import Candidate, FinalRound, Outcome, serve
@@ -179,8 +181,11 @@ def _tried(records: Records, made: Plan, regime: str, device: Device) -> Record 
     """What this run measured of the kernel that a call ran before, in the final round if it was there."""
     name, found = made.stencil or "", None
     written = toolchain(device, name)
+    # What was tried names parameters that a record of before does not.
+    config = made.config or Config({})
+    whole = completed(STENCILS[name].space(made.problem, device).params, config)
     for protocol in (timing.ALONE, timing.INTERLEAVED, timing.DECIDED):
         rows = records.tried(made.problem, regime, device.key, name, protocol, written)
-        row = rows.get(made.config or Config({}))
+        row = rows.get(whole, rows.get(config))
         found = row if row is not None and row.status == "ok" and row.timing is not None else found
     return found

@@ -148,3 +148,19 @@ def test_what_ships_is_tried_again_under_rules_that_came_later(new_home: Path) -
     records.append(replace(tried("tiny", won, 1e-3, timing.DECIDED), problem=problem))
     found = starts.starts(records, problem, "memory", DEVICE, "tiny", space, [default], [])
     assert found.sure == {default, won}
+
+
+def test_what_was_recorded_before_a_parameter_was_there_is_tried_again(new_home: Path) -> None:
+    problem = sized(Problem.parse("d:8x8x8")[0], "memory", DEVICE)
+    space, default = STENCILS["tiny"].space(problem, DEVICE), STENCILS["tiny"].default(problem, DEVICE)
+    later = {param.name: param.absent for param in space.params if param.absent is not None}
+    assert "per_block" in later
+    won = default.with_(**later)
+    assert default != won
+    early = Config({name: value for name, value in won.items() if name not in later})
+    records = Records(new_home / "tries.sqlite", shipped=new_home)
+    records.append(replace(tried("tiny", early, 1e-3, timing.DECIDED), problem=problem))
+    assert starts.starts(records, problem, "memory", DEVICE, "tiny", space, [default], []).sure == {
+        default,
+        won,
+    }

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from tilewright.catalog import TARGETS
 from tilewright.model import Config, Device, Record
 from tilewright.planning import kin
-from tilewright.space import HARDWARE, Space
+from tilewright.space import HARDWARE, Space, completed
 from tilewright.store.records import Records
 from tilewright.task import Task
 
@@ -63,16 +63,23 @@ def starts(
     are its own earlier tries, fastest first."""
     default = proposed[0]
     configs, sure = [default], [default]
+
+    def whole(record: Record) -> Config:
+        # Records of before do not name parameters that came later.
+        return completed(space.params, record.config)
+
     for each in incumbents(records, problem, regime, device):
         # What won goes on running under rules that came later and only keep what is seldom good away.
-        if each.stencil == stencil and fits(space, each.config):
-            sure.append(each.config)
+        if each.stencil == stencil and fits(space, whole(each)):
+            sure.append(whole(each))
     configs += [*sure[1:], *(each for each in proposed[1:] if inside(space, each))]
-    configs += [each.config for each in timed[:EARLIER] if inside(space, each.config)]
+    configs += [whole(each) for each in timed[:EARLIER] if inside(space, whole(each))]
     for near in _near(records, problem, regime, device):
+        if near.stencil != stencil:
+            continue
         same = near.problem.extents == problem.extents
-        start = mended(space, near.config, default) if same else near.config
-        if near.stencil == stencil and start not in configs and inside(space, start):
+        start = mended(space, whole(near), default) if same else whole(near)
+        if start not in configs and inside(space, start):
             configs.append(start)
     return Starts(tuple(dict.fromkeys(configs)), frozenset(sure))
 
