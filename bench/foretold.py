@@ -5,7 +5,7 @@
     python -m bench.foretold FILE... --hold 0.2    20 times data of eight products in ten, and the others
     python -m bench.foretold FILE... --check       hold the data that ships against these measurements
 
-FILE is what ``python -m bench.alone random --by defaults --out FILE`` wrote, or ``skinny``, on a GPU, or
+FILE is what ``python -m bench.alone random --out FILE`` wrote, or ``skinny``, on a GPU, or
 ``python -m bench.large``, or ``unaligned`` (the last time of a product counts). Of each product that is held
 apart the stencil runs that gains most of those that are counted on, else cuBLAS, whose gain is 1; the summary
 has, by type, the geometric mean, the least, how many are below 0.98, and what the best default, or cuBLAS,
@@ -43,7 +43,7 @@ Gains = dict[Product, dict[str, float]]
 
 
 def timed(files: Iterable[Path]) -> Gains:
-    """The gain of every default that was timed, by product and stencil."""
+    """The gain of every default that was timed, by itself or as what a call ran, by product and stencil."""
     found: Gains = {}
     device = ""
     for file in files:
@@ -52,7 +52,7 @@ def timed(files: Iterable[Path]) -> Gains:
             if line.get("kind") not in ("alone", "large") or line.get("math", "ieee") != "ieee":
                 continue
             p = problem_of(line)
-            if p is not None and line.get("origin") == "default":
+            if p is not None and "default" in (line.get("origin"), line.get("from")):
                 # How columns are aligned is said of the point, and not of the stencil as it is of batches.
                 gains = found.setdefault((device, p), {})
                 gains[line["stencil"].split()[0]] = line["against_cublas"]

@@ -168,6 +168,15 @@ def test_a_measurement_of_columns_that_begin_anywhere_is_a_point_of_its_own(tmp_
     assert [row[5:] for row in rows] == [[None, 1.02], [(2, 2, 2), 4.0], [(8, 8, 16), 1.1]]
 
 
+def test_what_a_call_ran_untuned_is_a_point_and_what_was_tuned_or_the_library_is_none(tmp_path: Path) -> None:
+    line = {"kind": "alone", "origin": "call", "layout": "packed", "stencil": "ffma", "against_cublas": 1.2}
+    kinds = {"default": "s:nn:999x99x99@1", "tuned": "s:nn:998x99x99@1", "vendor": "s:nn:997x99x99@1"}
+    told = [line | {"from": source, "problem": problem} for source, problem in kinds.items()]
+    file = tmp_path / "lines.jsonl"
+    file.write_text("".join(json.dumps(each) + "\n" for each in ({"device": "h200"}, *told)))
+    assert gathered(timed([file]))["h200"]["ffma"]["s"] == [[999, 99, 99, "nn", "0", None, 1.2]]
+
+
 def test_what_ships_is_points() -> None:
     for stencils in alone.table().values():
         for letters in stencils.values():

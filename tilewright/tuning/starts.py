@@ -75,11 +75,9 @@ def starts(
     configs += [*sure[1:], *(each for each in proposed[1:] if inside(space, each))]
     configs += [whole(each) for each in timed[:EARLIER] if inside(space, whole(each))]
     for near in _near(records, problem, regime, device):
-        if near.stencil != stencil:
-            continue
         same = near.problem.extents == problem.extents
         start = mended(space, whole(near), default) if same else whole(near)
-        if start not in configs and inside(space, start):
+        if near.stencil == stencil and start not in configs and inside(space, start):
             configs.append(start)
     return Starts(tuple(dict.fromkeys(configs)), frozenset(sure))
 
