@@ -2,8 +2,8 @@
 
 Blocks that stay and walk over all tiles drift apart, so that what they read and write at a time lies all
 over device memory. The hardware begins blocks in their order: where each takes a few tiles and ends, all that
-is on its way lies close together. On an H200 kernels that compute nothing then move 1.00 of a copy where half
-is written and 0.95 where seven eighths are, beside 0.93 and 0.89 by blocks that stay
+is on its way lies close together. On an H200 kernels that compute nothing then move 1.01 of a copy where half
+is written and 0.95 where seven eighths are, beside 0.98 and 0.89 at best by blocks that stay
 (``bench/results/h200/order.jsonl``). But a block that ends leaves its ring of stages empty until the next has
 filled it, which others on its SM have to cover.
 
