@@ -30,12 +30,14 @@ defaults of six stencils on an H200, with each number of tiles a block, lives of
 MOST = 1 << 20
 """Blocks of a grid, at most: threads of all of them are counted in 32 bits."""
 LEAST, FEWEST = 3, 2
-"""Blocks on an SM from which on others cover the beginning of one: there lives of 12 us are 1.03 to 1.09
-times as fast in the geometric mean of a stencil, and hardly any default loses. With two on an SM a third of
-those with long rings does, but not those of short ones."""
+"""Blocks on an SM from which on others cover the beginning of one: so chosen, defaults are 1.02 to 1.07
+times as fast in the geometric mean of a stencil, and 36 of 560 lose more than 2 %
+(``bench/results/h200/order.jsonl``). With two on an SM a third of those with long rings would, but not those
+with short ones."""
 GAIN = 0.95
 """The time of blocks that end, of those that stay, as the cost models count it. Choices of ``panel`` and
-``tiny`` that count it are 1.005 times as fast as others, in 276 problems that nothing was fitted to."""
+``tiny`` that count it were 1.005 times as fast as others, in 276 problems that nothing was fitted to (timed
+once, not kept)."""
 LIVES = 2
 """Lives of all blocks that a batch has to last for: 30 MB, which the second-level cache holds, took 0.9 to
 1.25 times as long."""
