@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from bench import order
+from tests import marks
 from tests.emulator.cases import H200
-from tests.marks import COMPILED
 from tilewright.model import Source
 from tilewright.targets.cuda import nvrtc
 
-pytestmark = COMPILED
+pytestmark = marks.COMPILED
 
 
 @pytest.mark.parametrize("entry", list(order.TILES))
