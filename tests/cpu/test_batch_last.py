@@ -191,6 +191,9 @@ def test_what_else_goes_the_way_it_went() -> None:
         ([(0, 1), [0, 1], (0, 1)], r"axes\[1\]=\[0, 1\]"),
         ([(0, 1.0), (0, 1), (0, 1)], r"axes\[0\]"),
         ([(0, 1, 2), (0, 1), (0, 1)], r"axes\[0\]"),
+        # In one row the same numbers as right ones.
+        ([(0, 1, 0), (1,), (0, 1)], r"axes\[0\]=\(0, 1, 0\)"),
+        ([(0, 1), ([0], 1), (0, 1)], r"axes\[1\]"),
         ([(0, 1), (0, 5), (0, 1)], "axis 5 of b, which has 3"),
         ([(0, 0), (0, 1), (0, 1)], "axis 0 of a twice"),
         ([(0, 1), (0, 1), (0, -3)], "axis 0 of the result twice"),
@@ -198,8 +201,10 @@ def test_what_else_goes_the_way_it_went() -> None:
 )
 def test_axes_that_are_none(axes: Any, words: str) -> None:
     a, b = made(3, 4, 7), made(4, 5, 7)
-    with pytest.raises(ArgumentError, match=words):
-        tw.matmul(a, b, axes=axes)
+    tw.matmul(a, b, axes=FIRST)  # Right ones are looked up from then on, and wrong ones are not among them.
+    for _ in range(2):
+        with pytest.raises(ArgumentError, match=words):
+            tw.matmul(a, b, axes=axes)
     with pytest.raises((ValueError, TypeError)):
         np.matmul(a, b, axes=axes)
 
