@@ -149,6 +149,20 @@ def test_what_a_large_batch_is_asked_for_ahead() -> None:
     assert STENCIL.default(problem("d:8x8x8@100000000/all", beta="any"), device)["store"] == "plain"
 
 
+def test_turns_end_with_their_pack() -> None:
+    rng, device = random.Random(3), processor.probe()
+    for pack in (2, 4, 8, 16, 64):
+        for letter in "sdcz":
+            m, n, k = (rng.randint(1, 12) for _ in range(3))
+            p = problem(f"{letter}:{m}x{n}x{k}@{rng.choice((64, 64 * 10**6))}/{pack}")
+            config = STENCIL.default(p, device)
+            reals = config["vector_bits"] // p.dtype.real_bits * config["vectors"]
+            matrices = reals // (2 if p.dtype.is_complex else 1)
+            narrowest = 128 // p.dtype.real_bits // (2 if p.dtype.is_complex else 1)
+            assert pack % matrices == 0 or pack < narrowest, (p.key, config)
+            assert (config["store"], config["prefetch"], config["block"]) == ("plain", 0, 0)
+
+
 @pytest.mark.parametrize(
     ("text", "fields", "word"),
     [
