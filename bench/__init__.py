@@ -4,5 +4,5 @@
 reads what it wrote. ``bounds`` asks how near the limits of the machine they come, ``pruning`` and
 ``quality`` what the rules and the search lose, ``latency`` and ``threads`` what a call costs on one core and
 on several. ``search`` replays searches on recorded spaces. ``shipped`` tunes what the package carries in
-``tilewright/data``.
+``tilewright/store/data``.
 """

@@ -7,7 +7,7 @@ is stopped early leaves a useful set: for each type all of ``--sizes``, and only
 A problem that the records file holds decided (the best few timed in turns, by the same toolchain) is
 passed over, so the same command goes on where the last one stopped: after ``--limit`` seconds, Ctrl-C or
 a signal. In every one of these cases the best records are exported at the end, with the ceilings of the
-machine, to ``--export`` (default: the package's own ``data/DEVICE.jsonl``). ``--limit 0`` only exports.
+machine, to ``--export`` (default: the package's own ``store/data/DEVICE.jsonl``). ``--limit 0`` only exports.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ def _arguments() -> argparse.Namespace:
     add("--limit", type=float, default=float("inf"), help="seconds for all of it; 0: only export")
     add("--again", action="store_true", help="search on where a winner is known, too")
     add("--remeasure", action="store_true", help="measure bandwidths and peaks again")
-    add("--export", type=Path, help="JSON lines of the best (default: tilewright/data/DEVICE.jsonl)")
+    add("--export", type=Path, help="JSON lines of the best (default: tilewright/store/data/DEVICE.jsonl)")
     add("--out", type=Path, help="a line of JSON for each problem is added to this file")
     return parser.parse_args()
 

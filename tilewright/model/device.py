@@ -15,7 +15,7 @@ class Device:
     """What a kernel runs on, as data: rules read ``limits``, reports read ``ceilings``.
 
     ``limits`` are counts and bytes (a CPU: vector_bits, vector_registers, masks, prefetch, cores, l1d,
-    l2, l3; a GPU: see ``targets.capability``). ``features`` says what is compiled for. ``ceilings``
+    l2, l3; a GPU: see ``targets.cuda.capability``). ``features`` says what is compiled for. ``ceilings``
     are measured: ``bandwidth.<mix>.<cores>`` in bytes/s, ``peak.<type>.<cores>`` in flop/s and
     ``knee.<cores>`` in bytes.
     ``supports`` names what its instructions can do (a GPU: ``targets.cuda.capability.FEATURES``; a CPU:
@@ -61,7 +61,7 @@ class Device:
     def knee(self, cores: int | None = None) -> int:
         """Bytes that ``cores`` cores (None: all) can use again and again faster than memory gives them.
 
-        Where it was measured (``roofline.knees``) it is that; a GPU's is else its second level. A
+        Where it was measured (``tuning.ceilings_cpu``) it is that; a GPU's is else its second level. A
         processor's is else a guess, because what a virtual machine claims as its last cache is that of the
         whole host: the second levels of these cores and their share of the last one, of which no more than
         ``SHARED_MOST`` are believed, and never more than is claimed. The guess is low on purpose: cached

@@ -2,7 +2,7 @@
 
 Matrices are column-major, as in BLAS: element (i, j) of a matrix with leading dimension ``ld``
 lies at ``i + j*ld`` (in elements). A row-major product is the same problem with A and B swapped,
-and only ``arrays.problem_of`` knows that.
+and only ``arrays.layout.problem_of`` knows that.
 """
 
 from __future__ import annotations

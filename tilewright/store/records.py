@@ -1,7 +1,7 @@
 """The results store: every try, good or bad, written at once and never forgotten.
 
 Records are rows of one SQLite file that many processes and threads may write together. Rows for
-known machines ship with the package as JSON lines, ``data/DEVICE.jsonl``; they go through the same
+known machines ship with the package as JSON lines, ``store/data/DEVICE.jsonl``; they go through the same
 tables in memory, so a shipped row and a local one answer the same questions. A local row always wins.
 
 A config may be tried more than once. Its newest try is the one that counts, so that a kernel found

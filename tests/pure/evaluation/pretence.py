@@ -186,7 +186,7 @@ def product(classes: list[str], words: tuple[Any, ...], fault: str, aligned: boo
 
 
 class FakeDriver:
-    """``targets.driver`` on host memory."""
+    """``targets.cuda.driver`` on host memory."""
 
     def __init__(self, room: int = 1 << 26):
         self.lost, self.launches, self.used, self.room = False, 0, 0, room

@@ -21,9 +21,9 @@ VECTORS = ("avx", "f16c", "fma", "bmi", "lzcnt", "movbe", "popcnt", "gfni", "vae
 
 @functools.cache
 def probe() -> Device:
-    """This machine. Ceilings are empty until ``roofline.measure`` has run.
+    """This machine. Ceilings are empty until ``tuning.ceilings_cpu.measure`` has run.
 
-    Raises ``DeviceError`` when the processor has none of the instruction sets of ``targets/isa.py``.
+    Raises ``DeviceError`` when the processor has none of the instruction sets of ``targets/cpu/isa.py``.
     """
     arch = {"AMD64": "x86_64", "arm64": "aarch64"}.get(platform.machine(), platform.machine())
     features = {name for name, on in llvm.get_host_cpu_features().items() if on}
