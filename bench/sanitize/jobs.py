@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bench.sanitize import chains, forms, groups, nests, small
+from bench.sanitize import chains, forms, groups, large, nests, small
 from bench.sanitize.job import Job, named
 from tilewright.model import Config, Device
 from tilewright.tutorial import outlines
@@ -19,12 +19,12 @@ def jobs(device: Device) -> Iterator[Job]:
     yield from small.panel(device)
     yield from small.whole(device)
     yield from small.boxes(device)
-    yield from small.warpgroup(device)
-    yield from small.dmma(device)
-    yield from small.ffma(device)
-    yield from small.cfma(device)
-    yield from small.pairs(device)
-    yield from small.unaligned(device)
+    yield from large.warpgroup(device)
+    yield from large.dmma(device)
+    yield from large.ffma(device)
+    yield from large.cfma(device)
+    yield from large.pairs(device)
+    yield from large.unaligned(device)
     yield from small.single(device)
     yield from small.middle(device)
     yield from small.inner(device)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from bench.sanitize import chains, forms, groups, lists, nests, small
+from bench.sanitize import chains, forms, groups, large, lists, nests, small
 from bench.sanitize.job import Job, fits
 from bench.sanitize.jobs import jobs
 from tests.pure.sanitize.logs import CUDA
@@ -68,7 +68,7 @@ def listed(request: pytest.FixtureRequest) -> Listed:
     device = capability.named(request.param)
     kept: dict[str, Made] = {}
     with pytest.MonkeyPatch.context() as patch:
-        for module in (chains, forms, groups, nests, small):
+        for module in (chains, forms, groups, large, nests, small):
             patch.setattr(module, "made", watched(module.made, kept))
         return Listed(device, list(jobs(device)), kept)
 
