@@ -22,7 +22,8 @@ LETTERS = {d.numpy: d for d in DTYPES.values()}
 ACCEPTED = "float16, bfloat16, float32, float64, complex64, complex128 and complex half"
 TRANSPOSITIONS = ("n", "t", "c")
 WIDEST = 16
-"""Bytes of the widest access to memory that an alignment is good for."""
+"""Bytes of the widest access to memory that an alignment is good for. How addresses lie within them is
+part of the keys by which calls are remembered."""
 
 
 def paired(array: Layout, name: str, gpu: bool = False) -> Layout | None:

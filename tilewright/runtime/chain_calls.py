@@ -14,13 +14,12 @@ from typing import Any
 import numpy as np
 
 from tilewright.arrays.backend import looker
+from tilewright.arrays.layout import WIDEST
 from tilewright.arrays.library import Library
 from tilewright.arrays.overlap import bounds
 from tilewright.arrays.view import Layout, Looker
 from tilewright.runtime import call_cache
 
-WIDEST = 16
-"""Bytes of the widest access to memory: how addresses lie within them is part of the key."""
 Arguments = tuple[Any, Any, Any, Any, Any]
 """a, b, c, add and out of a call; None for those that there are not."""
 Run = Callable[[Sequence[int], int], None]

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.arrays.cupy_ import Cupy
+from tilewright.arrays.layout import WIDEST
 from tilewright.arrays.library import Library
 from tilewright.arrays.overlap import bounds
 from tilewright.arrays.torch_ import Torch
@@ -22,9 +23,6 @@ from tilewright.dtypes import FLOAT16, is_complex
 from tilewright.errors import ArgumentError, RoomError
 from tilewright.runtime import call_cache
 from tilewright.targets.cuda import devices
-
-WIDEST = 16
-"""Bytes of the widest access to memory: how an address lies within them is part of the key."""
 
 Memo = dict[Any, "Prepared"]
 Run = Callable[[int, int, int, int], None]

@@ -29,7 +29,7 @@ from typing import Any
 
 import torch
 
-from tilewright.arrays.layout import LETTERS
+from tilewright.arrays.layout import LETTERS, WIDEST
 from tilewright.calls import product
 from tilewright.calls.executable import Executable, executable
 from tilewright.calls.spec import Options
@@ -44,8 +44,6 @@ from tilewright.torch.replacements import KERNELS, LONGEST, PLAIN, fits
 from tilewright.torch.rows import KEY
 from tilewright.torch.worth import Estimate, estimate
 
-WIDEST = 16
-"""Bytes of the widest access to memory: how an address lies within them is part of the key."""
 SMALL = {"CPU": 1 << 13, "CUDA": 0}
 """Elements of both operands up to which a call goes on to PyTorch unseen. A launch of ours costs the host
 what one of PyTorch's does, and less than passing a call on."""
