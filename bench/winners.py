@@ -28,7 +28,7 @@ from tempfile import TemporaryDirectory
 from bench import lines
 from bench.lanes import EACH, Lane, work
 from bench.public import SHAPES, Shape
-from tilewright.model import DTYPES, Problem
+from tilewright.model import DTYPES, Problem, Record
 from tilewright.planning import dispatch
 from tilewright.store.jsonl import compact, decode, encode
 from tilewright.store.records import Records
@@ -181,8 +181,9 @@ def main() -> None:
         ]
         for child in children:
             child.start()
-        shipping: list[str] = []
-        left = len(children)
+        if options.export:
+            options.export.write_text("")
+        shipping, left = 0, len(children)
         while left and any(child.is_alive() for child in children):
             try:
                 line = said.get(timeout=1.0)
@@ -194,16 +195,19 @@ def main() -> None:
             sink.write(line)
             print(_short(line), flush=True)
             if line.get("ships"):
-                shipping.append(line["problem"])
-        if options.export:
-            held = Records(path)
-            rows = [held.best(key, options.regime, device.key) for key in shipping]
-            text = "".join(compact(encode(row, samples=False)) + "\n" for row in rows if row is not None)
-            options.export.write_text(text)
+                shipping += 1
+                _exported(options.export, Records(path).best(line["problem"], options.regime, device.key))
         for child in children:
             child.join(EACH)
             child.terminate()
-    print(f"{len(shipping)} rows of {len(problems)} problems in {time.time() - begin:.1f} s", flush=True)
+    print(f"{shipping} rows of {len(problems)} problems in {time.time() - begin:.1f} s", flush=True)
+
+
+def _exported(path: Path | None, row: Record | None) -> None:
+    """A row is written as soon as it is known, for a run that is stopped to lose none."""
+    if path is not None and row is not None:
+        with path.open("a") as file:
+            file.write(compact(encode(row, samples=False)) + "\n")
 
 
 def _short(line: lines.Line) -> str:
