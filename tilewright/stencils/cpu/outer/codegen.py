@@ -228,6 +228,24 @@ class Side:
             pair(ir.byte(source, 2 * whole * column), ir.byte(buffer, whole * self.step_bytes), two=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Operands:
+    """What one step of a tile takes: vectors of A, and of B what four columns are."""
+
+    a: tuple[str, ...]
+    b: tuple[str, ...]
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """All of them, in one order."""
+        return *self.a, *self.b
+
+    def named(self, stem: str) -> Operands:
+        """The same under names of one stem."""
+        names = tuple(f"{stem}{number}" for number in range(len(self.values)))
+        return Operands(names[: len(self.a)], names[len(self.a) :])
+
+
 class Outer:
     """The writer of the function: all that a config fixes, and the methods that emit from the outside in."""
 
@@ -236,6 +254,7 @@ class Outer:
         self.ir = PowerIr(problem.dtype)
         self.a, self.b = Side.both(problem)
         self.wide = self.a.lanes == 2
+        self.kind_b = PAIR if self.wide else BYTES
         self.scalars = Scalars(None, None)
 
     def function(self) -> Ir:
@@ -307,12 +326,16 @@ class Outer:
         given: the sum over k, then the update of ``real`` columns of C."""
         ir, steps, blk_k = self.ir, self.a.steps, self.c["blk_k"]
         sums: list[str | None] = [None] * (height * width)
-        whole = steps - steps % blk_k if blk_k < steps else 0
+        # The last step follows the loop, so that nothing behind an operand is read; a loop turns twice.
+        whole = (steps - 1) // blk_k * blk_k if steps > 2 * blk_k else 0
+        now = self.operands(row, height, column, width, a, b, 0) if steps else Operands((), ())
         if whole:
-            a, b = self.k_loop(row, height, column, width, a, b, whole, sums)
+            a, b, now = self.k_loop(row, height, column, width, a, b, whole, sums, now)
         for step in range(steps - whole):
-            self.step(row, height, column, width, a, b, step, sums)
-            ir.keep_order()
+            ahead = step + 1 < steps - whole
+            following = self.operands(row, height, column, width, a, b, step + 1) if ahead else now
+            self.step(now, sums)
+            now = following
         self.update(row, height, width, real, c, sums)
 
     def k_loop(
@@ -325,8 +348,10 @@ class Outer:
         b: str,
         whole: int,
         sums: list[str | None],
-    ) -> tuple[str, str]:
-        """``whole`` steps in turns of ``blk_k``; returns the addresses after them."""
+        begun: Operands,
+    ) -> tuple[str, str, Operands]:
+        """``whole`` steps in turns of ``blk_k``, the first of which takes what was begun with; returns the
+        addresses after them, and what the step there begins with."""
         ir, blk_k = self.ir, self.c["blk_k"]
         for number in range(len(sums)):
             ir.declared.add(f"declare {ACC} @llvm.ppc.mma.xxsetaccz()")
@@ -339,9 +364,11 @@ class Outer:
         at = len(ir.lines)
         names = [f"%{top}.s{number}" for number in range(len(sums))]
         inner: list[str | None] = list(names)
+        first = now = begun.named(f"%{top}.n")
         for step in range(blk_k):
-            self.step(row, height, column, width, f"%{top}.a", f"%{top}.b", step, inner)
-            ir.keep_order()
+            following = self.operands(row, height, column, width, f"%{top}.a", f"%{top}.b", step + 1)
+            self.step(now, inner)
+            now = following
         a_next = ir.byte(f"%{top}.a", blk_k * self.a.step_bytes)
         b_next = ir.byte(f"%{top}.b", blk_k * self.b.step_bytes)
         i_next = ir.let(f"add i64 %{top}.i, {blk_k}")
@@ -350,17 +377,19 @@ class Outer:
         values = [("i64", f"%{top}.i", "0", i_next), ("ptr", f"%{top}.a", a, a_next)]
         values.append(("ptr", f"%{top}.b", b, b_next))
         values += [(ACC, name, str(x), str(y)) for name, x, y in zip(names, sums, inner, strict=True)]
+        kinds = [BYTES] * len(now.a) + [self.kind_b] * len(now.b)
+        values += zip(kinds, first.values, begun.values, now.values, strict=True)
         ir.lines[at:at] = [
             f"  {name} = phi {kind} [ {start}, %{before} ], [ {last}, %{top} ]"
             for kind, name, start, last in values
         ]
         sums[:] = inner
-        return a_next, b_next
+        return a_next, b_next, now
 
-    def step(
-        self, row: int, height: int, column: int, width: int, a: str, b: str, k: int, sums: list[str | None]
-    ) -> None:
-        """An outer product into each accumulator: four columns of B by a vector of A."""
+    def operands(
+        self, row: int, height: int, column: int, width: int, a: str, b: str, k: int
+    ) -> Operands:
+        """What a step of k takes, read before anything is multiplied that comes later in the code."""
         ir, per = self.ir, SIDE // self.b.lanes
         left = [
             ir.some(ir.byte(a, k * self.a.step_bytes + 16 * vector), self.a.left(row + vector))
@@ -370,10 +399,16 @@ class Outer:
         here = ir.byte(b, k * self.b.step_bytes)
         left = [self.upper(value) for value in left]
         right = [self.columns(ir.byte(here, 16 * per * block), first + per * block) for block in range(width)]
-        for block, values in enumerate(right):
-            for vector, rows in enumerate(left):
-                at = block * height + vector
+        ir.keep_order()
+        return Operands(tuple(left), tuple(right))
+
+    def step(self, given: Operands, sums: list[str | None]) -> None:
+        """An outer product into each accumulator: four columns of B by a vector of A."""
+        for block, values in enumerate(given.b):
+            for vector, rows in enumerate(given.a):
+                at = block * len(given.a) + vector
                 sums[at] = self.product(values, rows, sums[at])
+        self.ir.keep_order()
 
     def upper(self, value: str) -> str:
         """A vector that is in the half of the registers which accumulators are not: LLVM takes any."""
@@ -394,8 +429,7 @@ class Outer:
 
     def product(self, columns: str, rows: str, total: str | None) -> str:
         """One outer product, added to what an accumulator holds."""
-        ir, name = self.ir, INSTRUCTIONS[self.p.dtype.letter]
-        kind = PAIR if self.wide else BYTES
+        ir, name, kind = self.ir, INSTRUCTIONS[self.p.dtype.letter], self.kind_b
         ir.fma_count += 1
         given, taken = f"{kind} {columns}, {BYTES} {rows}", f"{kind}, {BYTES}"
         if total is not None:

@@ -51,7 +51,7 @@ def instructions(p: Problem, config: Config) -> int:
     blocks = -(-p.n // SIDE)
     strips, rows = len(split(blocks, config["blk_n"])), len(split(a.vectors, config["blk_m"]))
     loads = a.vectors * strips + blocks * (SIDE // b.lanes if not b.packed else 1) * rows
-    turns = a.steps // config["blk_k"] if config["blk_k"] < a.steps else 0
+    turns = (a.steps - 1) // config["blk_k"] if 2 * config["blk_k"] < a.steps else 0
     # A loop costs its counter, both addresses and the branch, and it begins with accumulators set to zero.
     loop = strips * rows * 4 * turns + (a.vectors * blocks if turns else 0)
     update = a.vectors * (p.n * (1 + 2 * (p.beta != "0") + (p.alpha == "any")) + blocks)
@@ -115,7 +115,7 @@ class OuterStencil(CpuStencil):
                 "k-loop-turns",
                 "hard",
                 "a loop over k that runs once is the unrolled code by another name",
-                lambda blk_k: blk_k >= a.steps or 2 * blk_k <= a.steps,
+                lambda blk_k: blk_k >= a.steps or 2 * blk_k < a.steps,
             ),
             Rule(
                 "unroll",
@@ -129,15 +129,22 @@ class OuterStencil(CpuStencil):
     def default(self, problem: Problem, device: Device) -> Config:
         a = Side.both(problem)[0]
         blocks = -(-problem.n // SIDE)
-        blk_k = next(b for b in (a.steps, 4, 2, 1) if b <= 8 and (b == a.steps or 2 * b <= a.steps))
+        blk_k = next(b for b in (a.steps, 8, 4, 2, 1) if b <= 8 and (b == a.steps or 2 * b < a.steps))
         found = [
             Config({"blk_m": rows, "blk_n": columns, "blk_k": blk_k})
             for rows in sorted({split(a.vectors, most)[0] for most in range(1, ACCUMULATORS + 1)})
             for columns in sorted({split(blocks, most)[0] for most in range(1, ACCUMULATORS + 1)})
             if rows * columns <= ACCUMULATORS
         ]
-        # Of equal counts the one with more sums under way, for they do not wait for one another.
-        return min(found, key=lambda c: (instructions(problem, c), -c["blk_m"] * c["blk_n"]))
+        # Of equal counts the one with more sums under way, for they do not wait for one another; then the one
+        # with fewer loads, of which a step of B takes two where numbers have 64 bits.
+        wide = a.lanes == 2
+
+        def order(config: Config) -> tuple[int, int, int]:
+            rows, columns = config["blk_m"], config["blk_n"]
+            return instructions(problem, config), -rows * columns, columns if wide else rows
+
+        return min(found, key=order)
 
     def cost_model(self, problem: Problem, device: Device) -> CostModel:
         return of_configs(partial(instructions, problem))
