@@ -161,6 +161,8 @@ def test_out_may_be_an_operand():
         (("ij,jk->ik", np.ones((2, 3)), np.ones((4, 4))), "label 'j' is 3 long, and 4 in operand 1"),
         (("ij,jk->ii", np.ones((2, 3)), np.ones((3, 4))), "more than once"),
         (("ijk,jk->ik", np.ones((2, 3)), np.ones((3, 4))), "operand 0|equation"),
+        (("iij,jk->ik", np.ones((2, 3)), np.ones((3, 4))), r"operand 0 .* 'iij'; accepted: one an axis"),
+        (("ij,jk->i.k", np.ones((2, 3)), np.ones((3, 4))), "equation .*; accepted: labels"),
     ],
 )
 def test_what_is_no_contraction_is_refused(arguments, what):
@@ -179,6 +181,9 @@ def test_options_that_do_not_fit_are_refused():
         tw.einsum("ij,jk->ik", a, b, out=np.ones((2, 4), np.float32))
     with pytest.raises(tw.DTypeError, match="operand 1"):
         tw.einsum("ij,jk->ik", a, np.full((3, 4), "x"))
+    for no_equation in (None, 3):
+        with pytest.raises(tw.DTypeError, match="accepted: an equation before all operands"):
+            tw.einsum(no_equation, a, b)
     for axes in (3, ([0, 0], [0, 1]), ([0], [5]), ([0], [0, 1]), "ab"):
         with pytest.raises(tw.ArgumentError, match="axes"):
             tw.tensordot(a, b, axes)

@@ -43,7 +43,8 @@ def adopt(value: Any, name: str) -> tuple[Array, Callable[[Array], Any]]:
     except ValueError as error:
         raise ArgumentError(f"{name} of type {type(value).__name__} is no array: {error}") from error
     if array.dtype == object and not hasattr(value, "__array__"):
-        raise DTypeError(f"{name} of type {type(value).__name__} is no array of numbers")
+        kind = type(value).__name__
+        raise DTypeError(f"{name} of type {kind} is no array of numbers; accepted: what NumPy makes one of")
     return array, handing(value)
 
 

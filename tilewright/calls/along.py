@@ -86,7 +86,9 @@ def _entry(axes: list[Any], at: int, count: int) -> tuple[int, ...]:
         found = tuple(map(index, entry)) if isinstance(entry, tuple) else (index(entry),)
     except TypeError:
         found = None
-    if found is None or len(found) != count:
+    if found is None:
+        raise ArgumentError(f"axes[{at}]={entry!r} has what is no whole number; accepted: {MEANING}")
+    if len(found) != count:
         raise ArgumentError(f"axes[{at}]={entry!r} for {count} matrix axes; accepted: {MEANING}")
     return found
 

@@ -30,7 +30,7 @@ from tilewright.calls.matrix_lists import (
     same_matrices,
     typed,
 )
-from tilewright.calls.spec import Options, ProductSpec, forced_config, gemm_spec, of_pairs
+from tilewright.calls.spec import Options, ProductSpec, forced_config, gemm_spec, of_pairs, written
 from tilewright.calls.tables import (
     alike,
     letter_of,
@@ -224,7 +224,8 @@ def planned(
         if isinstance(values, Pointers):
             raise ArgumentError(f"{name} is Pointers, of one size; accepted: gemm_batched, or Groups")
     if (betas != 0).any() and "c" not in lists and out is None:
-        raise ArgumentError("beta without c; accepted: c, or out to be updated in place")
+        asked = written(complex(betas[betas != 0].flat[0]))
+        raise ArgumentError(f"beta={asked} without c; accepted: c, or out to be updated in place")
     if not counted(lists):
         return Grouped(HOST, [] if out is None else out)
     backend = backend_of_lists(lists)

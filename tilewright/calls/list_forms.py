@@ -18,7 +18,7 @@ from tilewright.arrays.tracing import untraced
 from tilewright.calls import batched, grouped
 from tilewright.calls.grouped import Grouped
 from tilewright.calls.matrix_lists import backend_of_lists, counted, listed
-from tilewright.calls.spec import Options, of_pairs
+from tilewright.calls.spec import Options, of_pairs, written
 from tilewright.errors import ArgumentError
 
 __all__ = ["Grouped", "Groups", "Pointers", "gemm_batched", "gemm_grouped", "plan_grouped"]
@@ -64,7 +64,9 @@ def gemm_batched(
     if out is not None:
         lists["out"] = lists["c"] if out is c and "c" in lists else listed(out, "out")
     if options.beta != 0 and "c" not in lists and out is None:
-        raise ArgumentError(f"beta={options.beta} without c; accepted: c, or out to be updated in place")
+        raise ArgumentError(
+            f"beta={written(options.beta)} without c; accepted: c, or out to be updated in place"
+        )
     if not counted(lists):
         return [] if out is None else out
     backend = backend_of_lists(lists)

@@ -25,6 +25,7 @@ from tilewright.calls.spec import (
     exact,
     gemm_spec,
     matmul_spec,
+    written,
 )
 from tilewright.dtypes import is_complex
 from tilewright.errors import ArgumentError, DTypeError
@@ -174,7 +175,9 @@ def _gemm_on(
     found = asked(backend, options, a, b, c, out)
     spec, target = found.spec, found.target
     if options.beta != 0 and spec.update is None and out is None:
-        raise ArgumentError(f"beta={options.beta} without c; accepted: c, or out to be updated in place")
+        raise ArgumentError(
+            f"beta={written(options.beta)} without c; accepted: c, or out to be updated in place"
+        )
     result = target
     moved = spec.update is not None and c is not out
     if result is None or (moved and (may_share(spec.a, result) or may_share(spec.b, result))):

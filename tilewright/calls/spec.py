@@ -46,6 +46,11 @@ def number(value: Any, name: str) -> complex:
     return complex(value)
 
 
+def written(value: complex) -> str:
+    """A scalar as a caller would have it, who seldom means the zero behind a real number."""
+    return str(value if value.imag else value.real)
+
+
 def forced_config(config: Mapping[str, Any] | None) -> Config | None:
     """Parameters that a caller forces. Raises ``ArgumentError`` for what is no map to plain values."""
     if config is None:
@@ -163,7 +168,7 @@ class Options:
             raise ArgumentError(f"math='tf32' for arrays of {dtype}; accepted: 'ieee', or arrays of float32")
         for name, value in (("alpha", self.alpha), ("beta", self.beta)):
             if value.imag != 0 and not is_complex(dtype):
-                raise ArgumentError(f"{name}={value} for arrays of {dtype}; accepted: a real number")
+                raise ArgumentError(f"{name}={written(value)} for arrays of {dtype}; accepted: a real number")
 
     def conjugated(self, a: Layout, b: Layout) -> tuple[bool, bool]:
         """Which operands' memory enters conjugated. Of real numbers that changes nothing, so "c" is their

@@ -6,7 +6,7 @@ the operands) is taken here, and what it refuses is refused.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from opt_einsum.parser import parse_einsum_input
 from tilewright.errors import ArgumentError, DTypeError
 
 Labels = tuple[str, ...]
+MEANING = "labels of each operand's axes, those of the result behind an arrow, as in 'ij,jk->ik'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,11 @@ def separated(arguments: Sequence[Any]) -> tuple[Any, list[Any]]:
         for given in labels:
             if not hasattr(given, "__iter__"):
                 raise DTypeError(f"{given!r} of type {type(given).__name__} is no list of labels")
+            if not all(isinstance(label, Hashable) for label in given):
+                raise DTypeError(
+                    f"labels of type {type(given).__name__}; accepted: an equation before all operands, or a "
+                    "list of labels after each"
+                )
         return tuple(map(tuple, labels)), list(arguments[: 2 * pairs : 2])
     raise ArgumentError(
         "einsum got no operands; accepted: an equation and its operands, or operands and labels in turns"
@@ -81,12 +87,17 @@ def read(spec: Any, shapes: Sequence[tuple[int, ...]]) -> Equation:
         inputs, output, _ = parse_einsum_input(given)
     except (ValueError, TypeError, KeyError, IndexError) as error:
         refusal = DTypeError if isinstance(error, TypeError) else ArgumentError
-        raise refusal(f"equation {spec!r} for operands of shapes {list(shapes)}: {error}") from error
+        raise refusal(
+            f"equation {spec!r} for operands of shapes {list(shapes)}: {error}; accepted: {MEANING}"
+        ) from error
     terms = tuple(tuple(term) for term in inputs.split(","))
     extents: dict[str, int] = {}
     for number, (term, shape) in enumerate(zip(terms, shapes, strict=True)):
         if len(term) != len(shape):
-            raise ArgumentError(f"operand {number} has shape {shape} and labels {''.join(term)!r}")
+            labels = "".join(term)
+            raise ArgumentError(
+                f"operand {number} has shape {shape} and labels {labels!r}; accepted: one an axis"
+            )
         for label, extent in zip(term, shape, strict=True):
             known = extents.setdefault(label, extent)
             if known == 1:

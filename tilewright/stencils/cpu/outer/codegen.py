@@ -324,7 +324,7 @@ class Outer:
     def tile(self, row: int, height: int, column: int, width: int, real: int, a: str, b: str, c: str) -> None:
         """``height`` by ``width`` accumulators from a vector of A and a column of B on, whose addresses are
         given: the sum over k, then the update of ``real`` columns of C."""
-        ir, steps, blk_k = self.ir, self.a.steps, self.c["blk_k"]
+        steps, blk_k = self.a.steps, self.c["blk_k"]
         sums: list[str | None] = [None] * (height * width)
         # The last step follows the loop, so that nothing behind an operand is read; a loop turns twice.
         whole = (steps - 1) // blk_k * blk_k if steps > 2 * blk_k else 0
@@ -386,9 +386,7 @@ class Outer:
         sums[:] = inner
         return a_next, b_next, now
 
-    def operands(
-        self, row: int, height: int, column: int, width: int, a: str, b: str, k: int
-    ) -> Operands:
+    def operands(self, row: int, height: int, column: int, width: int, a: str, b: str, k: int) -> Operands:
         """What a step of k takes, read before anything is multiplied that comes later in the code."""
         ir, per = self.ir, SIDE // self.b.lanes
         left = [
