@@ -250,6 +250,27 @@ def test_records_of_one_batch_axis_tell_nothing_of_several(letter: str) -> None:
     assert plan.config == STENCILS["tiny"].default(p, H200)
 
 
+@pytest.mark.parametrize(
+    ("letter", "size"), [("z", 28), ("z", 32), ("z", 37), ("z", 42), ("c", 56), ("c", 64)]
+)
+def test_records_of_blocks_that_end_and_of_other_stencils_send_no_structure_to_the_library(
+    letter: str, size: int
+) -> None:
+    """Blocks stay along several axes, and what won along one may be a stencil that has no several axes."""
+    matrix = size * size
+    p = Problem(
+        DTYPES[letter],
+        size,
+        size,
+        size,
+        batch=49,
+        stride_a=0,
+        outer=((100, matrix, 49 * matrix, 49 * matrix),),
+    )
+    plan = dispatch.plan(p, H200)
+    assert (plan.origin, plan.stencil) == ("default", "tiny")
+
+
 def test_sixteen_bits_take_eight_products_or_pairs_where_they_are_odd() -> None:
     """Eight of a warp where a run shares an operand; pairs of tiny ones whatever they share."""
     tiny = STENCILS["tiny"]

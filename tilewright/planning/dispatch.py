@@ -390,6 +390,7 @@ def _usable(
     accepting = (one for one in candidates(device).values() if refusal(one, problem, device) is None)
     first = next(accepting, None)
     specific = first is not None and first.size_specific
+    several = isinstance(problem, Problem) and bool(problem.outer)
     for record in found:
         theirs = STENCILS.get(record.stencil)
         exact = specific or (_contested(record, device) if theirs is None else theirs.size_specific)
@@ -399,8 +400,14 @@ def _usable(
             continue
         if record.stencil == VENDOR and (record.problem.batch == 1) == single:
             return VENDOR, record.config, record.problem.key
-        # What was tuned for another place in memory may be slow here, not only wrong.
-        if _misfit(record, problem, device, KINDS) is None:
+        # What was tuned for another place in memory may be slow here, not only wrong. Along several axes the
+        # record says which stencil it is and no more, so that its config need not fit.
+        own = candidates(device).get(record.stencil) if several else None
+        if own is not None:
+            fits = refusal(own, problem, device) is None
+        else:
+            fits = _misfit(record, problem, device, KINDS) is None
+        if fits:
             return record.stencil, record.config, record.problem.key
     return None
 
