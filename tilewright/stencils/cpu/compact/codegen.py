@@ -123,7 +123,9 @@ class Span:
         self.scalars = Scalars(None, None)
         self.parts = list(tiles(problem, config["rows"], config["columns"]))
         self.mask = self.buffer = ""
+        # What is asked for of the next block, and the number of a turn and its part among those of a block.
         self.next: list[tuple[Table, str, bool]] = []
+        self.number = ""
 
     def function(self) -> Ir:
         """All of it."""
@@ -139,8 +141,8 @@ class Span:
         return ir
 
     def _block(self, first: str) -> None:
-        """The turns of a block of matrices, which ask for the next block a little at a time: for all of a
-        row's lines at once, because it lies in another page than the next one."""
+        """The turns of a block of matrices, which ask for the next block: row by row, because each lies in
+        another page, and a few lines in each step of k, for more at a time wait for one another."""
         ir = self.ir
         following = ir.let(f"add i64 {first}, {self.per_turn * self.block}")
         end = self._least(following, "%sb")
@@ -151,26 +153,26 @@ class Span:
 
             def turn(here: str, at: int = at, some: list[Part] = some) -> None:
                 number = ir.let(f"sdiv i64 {ir.let(f'sub i64 {here}, {first}')}, {self.per_turn}")
-                self._ask(ir.let(f"add i64 {number}, {at * self.block}"), self.block * len(parts))
+                self.number = ir.let(f"add i64 {number}, {at * self.block}")
                 self._turn(here, some)
 
             loop(ir, first, end, self.per_turn, turn)
 
-    def _ask(self, part: str, parts: int) -> None:
-        """Ask for one of so many equal parts of the next block's rows."""
+    def _ask(self, k: int | str) -> None:
+        """A step's share of the next block's lines."""
         ir, line = self.ir, 64 // (self.ir.bits // 8)
+        each = -(-self.width * self.vectors * self.block // line)
+        steps = self.p.k * self.block * (1 if self.scattered else len(self.parts))
         for table, base, written in self.next:
-            rows = table.rows * table.columns
-            share = -(-rows // parts)
-            start = ir.let(f"mul i64 {part}, {share}")
-            stop = self._least(ir.let(f"add i64 {start}, {share}"), str(rows))
-
-            def row(which: str, table: Table = table, base: str = base, written: bool = written) -> None:
-                address = ir.at(base, self._offset(ir.let(f"add i64 {which}, {table.first}"), table))
-                for at in range(0, self.width * self.vectors * self.block, line):
-                    ir.prefetch(ir.at(address, at), write=written, level=2)
-
-            loop(ir, start, stop, 1, row)
+            count = table.rows * table.columns * each
+            share = -(-count // steps)
+            step = ir.let(f"add i64 {ir.let(f'mul i64 {self.number}, {self.p.k}')}, {k}")
+            start = ir.let(f"mul i64 {step}, {share}")
+            for one in range(share):
+                place = self._least(ir.let(f"add i64 {start}, {one}"), str(count - 1))
+                row, at = (ir.let(f"{how} i64 {place}, {each}") for how in ("udiv", "urem"))
+                address = ir.at(base, self._offset(ir.let(f"add i64 {row}, {table.first}"), table))
+                ir.prefetch(ir.at(address, ir.let(f"mul i64 {at}, {line}")), write=written, level=2)
 
     def _asked(self) -> Iterator[tuple[Table, str]]:
         """The operands that are asked for ahead of their use."""
@@ -229,32 +231,31 @@ class Span:
     # -- one turn -----------------------------------------------------------------------------------
     def _turn(self, first: str, parts: Sequence[Part]) -> None:
         """Parts of the products of the matrices from ``first`` on that a turn covers."""
-        ir, p = self.ir, self.p
-        bases = [
-            base if stride == 0 else self._moved(base, first)
-            for base, stride in zip(("%A", "%B", "%C"), (*p.strides[:2], 1), strict=True)
-        ]
-        left = ""
+        ir = self.ir
+        bases, left = self._bases(first), ""
         if self.masked:
             left = ir.let(f"sub i64 %sb, {first}")
             self.mask = self._mask(left)
         self._prefetch(first)
-        self._products(bases, parts)
+        for part in parts:
+            self._product(bases, part)
         if self.scattered:
             self._scatter(first, left)
 
-    def _products(
-        self, bases: Sequence[str], parts: Sequence[Part], asked: Sequence[tuple[str, int, Table]] = ()
-    ) -> None:
-        """Parts of the products of a turn. Before each a share of ``asked`` is asked for: a base, the word of
-        an element's offset, and the table that it is of."""
-        share = -(-len(asked) // len(parts))
-        for number, (rows, columns) in enumerate(parts):
-            for base, word, table in asked[number * share : (number + 1) * share]:
-                self._ask_for(base, word, table, level=2)
-            sums = self._sums(bases, rows, columns)
-            for at, (i, j) in enumerate((i, j) for i in rows for j in columns):
-                self._put(bases[2], i, j, sums[at * self.vectors : (at + 1) * self.vectors])
+    def _product(self, bases: Sequence[str], part: Part) -> None:
+        """A part of the products of a turn."""
+        rows, columns = part
+        sums = self._sums(bases, rows, columns)
+        for at, (i, j) in enumerate((i, j) for i in rows for j in columns):
+            self._put(bases[2], i, j, sums[at * self.vectors : (at + 1) * self.vectors])
+
+    def _bases(self, first: str) -> list[str]:
+        """Where A, B and C of a turn are."""
+        strides = (*self.p.strides[:2], 1)
+        return [
+            base if stride == 0 else self._moved(base, first)
+            for base, stride in zip(("%A", "%B", "%C"), strides, strict=True)
+        ]
 
     def _mask(self, left: str) -> str:
         """The lanes of a vector that lie within so many matrices."""
@@ -267,16 +268,13 @@ class Span:
         assert self.p.interleaved is not None
         if not ahead or not self.whole or self.p.interleaved.pack:
             return
+        line = 64 // (self.ir.bits // 8)
         for table, operand in self._asked():
             base = self.ir.at(self._moved(operand, first), ahead)
             for word in range(table.first, table.first + table.rows * table.columns):
-                self._ask_for(base, word, table, operand == "%C")
-
-    def _ask_for(self, base: str, word: int, table: Table, written: bool = False, level: int = 1) -> None:
-        """The lines of an element of the matrices of a turn, into the cache of that level."""
-        address = self.ir.at(base, self._offset(word, table))
-        for at in range(0, self.width * self.vectors, 64 // (self.ir.bits // 8)):
-            self.ir.prefetch(self.ir.at(address, at), write=written, level=level)
+                address = self.ir.at(base, self._offset(word, table))
+                for at in range(0, self.width * self.vectors, line):
+                    self.ir.prefetch(self.ir.at(address, at), write=operand == "%C")
 
     def _sums(self, bases: Sequence[str], rows: range, columns: range) -> list[str]:
         """The sums over k of a part of C, by rows, the vectors of an element side by side."""
@@ -318,6 +316,8 @@ class Span:
         """A column of A times a row of B, added to the sums."""
         p, ir, out = self.p, self.ir, list(sums)
         a, b, _ = self.tables
+        if self.next:
+            self._ask(k)
         left = [self._read(bases[0], p.stride_a == 0, a.at(i, k, ir), a) for i in rows]
         for y, j in enumerate(columns):
             right = self._read(bases[1], p.stride_b == 0, b.below(k, j, ir), b)

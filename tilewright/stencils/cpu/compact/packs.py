@@ -2,7 +2,7 @@
 
                pack 0          pack 1
     A, B      [......]        [......]      ...     lines of the next ``prefetch`` packs are asked for while
-                   *                                this one is multiplied, a share of them before each part
+                   *                                this one is multiplied, a few in each step of k
     buffer    [ C of pack 0 | C of pack 1 | ...     streamed to memory line by line (``staging``), or C itself
 
 Each operand is memory in one piece, but products read it in several places at a time, which processors do not
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from tilewright.model import Problem
 from tilewright.stencils.cpu.compact.codegen import Span, Table, loop
 from tilewright.stencils.cpu.ir import Ir, batch_loop, load_scalars, strides
-from tilewright.stencils.cpu.staging import Stage
+from tilewright.stencils.cpu.staging import LINE_BYTES, Stage
 
 
 class Packs(Span):
@@ -28,6 +28,7 @@ class Packs(Span):
         ir, p = self.ir, self.p
         self.scalars = load_scalars(ir, p)
         lanes, steps = reals_of_an_element(p), strides(ir, p)
+        self.line = LINE_BYTES // (ir.bits // 8)
         stage = Stage(ir, p.m * p.n * lanes, self.width) if self.c["store"] == "staged" else None
 
         def body(a: str, b: str, c: str) -> None:
@@ -36,7 +37,14 @@ class Packs(Span):
 
             def turn(first: str) -> None:
                 bases = [ir.at(base, first) for base in here]
-                self._products(bases, self.parts, self._lines([ir.at(base, first) for base in later]))
+                number = ir.let(f"udiv i64 {first}, {self.width * self.vectors}")
+                for at, part in enumerate(self.parts):
+                    step = ir.let(f"add i64 {ir.let(f'mul i64 {number}, {len(self.parts)}')}, {at}")
+                    self.asked = [
+                        (ir.at(base, ir.let(f"mul i64 {step}, {p.k * lines * self.line}")), lines)
+                        for base, lines in later
+                    ]
+                    self._product(bases, part)
 
             loop(ir, "0", str(lanes), self.width * self.vectors, turn)
             if stage:
@@ -47,19 +55,30 @@ class Packs(Span):
             stage.close()
         return ir
 
-    def _later(self, bases: Sequence[str], steps: Sequence[str]) -> list[str]:
-        """Where the operands of what is asked for are; none with a prefetch of 0."""
-        ir, ahead = self.ir, self.c["prefetch"]
-        far = [ir.let(f"mul i64 {step}, {ahead}") for step in steps] if ahead else []
-        return [ir.at(base, distance) for base, distance in zip(bases, far, strict=False)]
+    def _later(self, bases: Sequence[str], steps: Sequence[str]) -> list[tuple[str, int]]:
+        """What is asked for: operands of a later pack, and how many lines of each in a step of a part; none
+        with a prefetch of 0."""
+        ir, ahead, lanes = self.ir, self.c["prefetch"], reals_of_an_element(self.p)
+        if not ahead:
+            return []
+        times = len(self.parts) * self.p.k * (lanes // (self.width * self.vectors))
+        found = []
+        for base, distance, table in zip(bases, steps, self.tables, strict=False):
+            lines = -(-table.rows * table.columns * lanes // (self.line * times))
+            found.append((ir.at(base, ir.let(f"mul i64 {distance}, {ahead}")), lines))
+        return found
 
-    def _lines(self, bases: Sequence[str]) -> list[tuple[str, int, Table]]:
-        """All elements of the operands that are asked for."""
-        return [
-            (base, word, table)
-            for base, table in zip(bases, self.tables, strict=False)
-            for word in range(table.first, table.first + table.rows * table.columns)
-        ]
+    def _step(
+        self, bases: Sequence[str], rows: range, columns: range, k: int | str, sums: list[str | None]
+    ) -> list[str | None]:
+        """A step, and its share of what is asked for: an operand's lines follow one another."""
+        ir = self.ir
+        for base, lines in self.asked:
+            apart = lines * self.line
+            start = ir.at(base, k * apart if isinstance(k, int) else ir.let(f"mul i64 {k}, {apart}"))
+            for at in range(0, apart, self.line):
+                ir.prefetch(ir.at(start, at), write=False, level=2)
+        return super()._step(bases, rows, columns, k, sums)
 
     def _offset(self, word: int | str, table: Table) -> int | str:
         """By rows, the pack's matrices side by side."""

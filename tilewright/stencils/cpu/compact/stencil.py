@@ -18,7 +18,7 @@ From memory, few rows of matrices are asked for each by itself, ``prefetch`` tur
 of larger matrices than a processor has prefetchers, or pages at hand: these are gone through in blocks of
 ``block`` turns, one part of C after the other, while the next block is asked for row by row. Packs without
 gaps are memory in one piece, of which ``prefetch`` packs are asked for ahead (``packs.py``). Rows of C that
-do not lie alike to vectors are written through a buffer, by operands that are copied first (``blocks.py``).
+do not lie alike to vectors are written through a buffer, a block at a time (``blocks.py``).
 
 Requires: extents up to ``LIMIT``; the matrices of A and of B one element apart, or one A or one B for a
 pack; C one element apart, or not read.
@@ -59,13 +59,13 @@ FEW, MANY = 32, 100
 runs of lines. Both were chosen on a Cascade Lake processor."""
 
 
-AHEAD = 2
-"""Packs that are asked for ahead. On one core of a Zen 4 two and four were equally fast, one 0.8 to 1 of
-that, and none 0.4 to 1 (no file); other processors were not asked."""
+AHEAD = 1
+"""Packs that are asked for ahead. On one core of a Zen 4 one was as fast as two and four, in float32 1.2
+times as fast, and none 0.4 to 1 of that (no file); other processors were not asked."""
 
 
 ROOM = 1 << 20
-"""Bytes of buffers on the stack: threads have some megabytes."""
+"""Bytes of a buffer on the stack: threads have some megabytes."""
 
 
 def rows_of(p: Problem) -> tuple[int, int, int]:
@@ -121,20 +121,20 @@ def _rules(p: Problem, device: Device) -> Iterator[Rule]:
     )
 
     def on_stack(store: str, vector_bits: int, vectors: int, block: int) -> int:
-        """Bytes of the buffers of blocks."""
+        """Bytes of the buffer of a block's results."""
         lanes = vector_bits // p.dtype.real_bits * vectors
         return buffered(p, block or TURNS, lanes) if store == "staged" and not pack else 0
 
     yield Rule(
         "staged-stack",
         "hard",
-        f"blocks lie on the stack, {ROOM >> 10} KiB of them at most",
+        f"results of blocks lie on the stack, {ROOM >> 10} KiB of them at most",
         lambda store, vector_bits, vectors, block: on_stack(store, vector_bits, vectors, block) <= ROOM,
     )
     yield Rule(
         "staged-second",
         "soft",
-        "a block, its results and what is asked for of the next fit into the second cache",
+        "the results of a block leave half of the second cache for what is multiplied and asked for",
         lambda store, vector_bits, vectors, block: (
             2 * on_stack(store, vector_bits, vectors, block) <= device["l2"]
         ),
@@ -280,7 +280,7 @@ class CompactStencil(CpuStencil):
         if packs:
             spans["packs"] = Packs(p, config, device, width, vectors, whole=True, steps=steps)
         elif staged:
-            spans["blocks"] = Blocks(p, config, device, width, vectors, whole=True, steps=steps)
+            spans["blocks"] = Blocks(p, config, device, width, vectors, whole=True, stream=True, steps=steps)
         functions = [(f"{ENTRY}_{name}", span.function()) for name, span in spans.items()]
         stream = "stream" in spans
         entry = Entry(
