@@ -144,6 +144,8 @@ def test_other_rows_are_looked_up_only_where_a_winner_does_not_fit(
     # That row and the library's.
     assert counted(SHARED)["other"] == 2
     assert counted(PLAIN.with_(m=40))["other"] == 0
+    # Nor where a winner of other sizes does not fit.
+    assert counted(SHARED.with_(m=41, stride_a=0))["other"] == 0
 
 
 # ---- what is kept

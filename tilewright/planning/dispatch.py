@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -139,8 +140,8 @@ def plan(
     2. ``tuned``: the kernel of this very problem in the set that is in use (``chosen``), else the fastest
        correct record of it on this device;
     3. ``near``: the record of a near problem, where its stencil and its rules accept this one (on processors
-       of the same regime, and from memory of the same sizes); on GPUs, where those of its winner do not, the
-       record of another stencil that won less;
+       of the same regime, and from memory of the same sizes); on GPUs, where those of a winner of these sizes
+       do not, the record of another stencil that was slower;
     4. ``kin``: the record of this or a near problem on the most similar device (``kin.serving``), in the
        regimes that ``kin.SERVES``, where its stencil and its rules accept this problem on this device;
     5. ``predicted``: the config with the fewest cycles by LLVM's scheduling model for this very problem
@@ -390,8 +391,10 @@ def _usable(
     """
     # In memory the memo asks for a batch of many.
     asked = problem.with_(batch=1) if single and isinstance(problem, Problem) else problem
-    accepting = _accepting(problem, device)
-    specific = bool(accepting) and candidates(device)[accepting[0]].size_specific
+    # Others than the first are asked for where a record does not fit, and then once.
+    accepting, names = _accepting(problem, device), list[str]()
+    names.extend(itertools.islice(accepting, 1))
+    specific = bool(names) and candidates(device)[names[0]].size_specific
     for record in found:
         theirs = STENCILS.get(record.stencil)
         exact = specific or (_contested(record, device) if theirs is None else theirs.size_specific)
@@ -403,17 +406,21 @@ def _usable(
             return VENDOR, record.config, record.problem.key
         if _fits(record, problem, device):
             return record.stencil, record.config, record.problem.key
-        ours = record.stencil != VENDOR and device.kind in kin.LIBRARIES
-        other = _other(record, accepting) if ours else None
+        # Winners of other sizes stand in for what they fit, and no more.
+        same = record.problem.extents == problem.extents
+        if not same or record.stencil == VENDOR or device.kind not in kin.LIBRARIES:
+            continue
+        names.extend(accepting)
+        other = _other(record, names)
         if other is not None and _fits(other, problem, device):
             return other.stencil, other.config, other.problem.key
     return None
 
 
-def _accepting(problem: Any, device: Device) -> list[str]:
+def _accepting(problem: Any, device: Device) -> Iterator[str]:
     """The stencils that accept a problem, in the order of the catalog."""
     known = candidates(device).items()
-    return [name for name, stencil in known if refusal(stencil, problem, device) is None]
+    return (name for name, stencil in known if refusal(stencil, problem, device) is None)
 
 
 def _fits(record: Record, problem: Any, device: Device) -> bool:
@@ -465,7 +472,7 @@ def beside(winner: Record) -> Iterator[list[str]]:
         return
     two = (2, *(p.batch * stride for stride in p.strides))
     for changed in ({"outer": (two,)}, {"stride_a": 0}, {"stride_b": 0}):
-        names = _accepting(p.with_(**changed), whose)
+        names = list(_accepting(p.with_(**changed), whose))
         if names and winner.stencil not in names:
             yield names
 
