@@ -226,6 +226,33 @@ def test_blocks_of_rows_that_begin_anywhere_are_right(letter: str, shared: str, 
 
 
 @pytest.mark.parametrize("letter", "sdcz")
+@pytest.mark.parametrize("form", ["gapless", "gaps", "columns"])
+@pytest.mark.parametrize("store", ["plain", "staged"])
+def test_results_that_lie_apart_are_right(letter: str, form: str, store: str) -> None:
+    """By vectors of a matrix, past the caches where matrices follow one another, and element by element."""
+    device, (m, n, k) = processor.probe(), (5, 7, 3)
+    for count in (1, 37, 515):
+        gap = 3 if form == "gaps" else 0
+        rows, columns = (1, m) if form == "columns" else (n, 1)
+        layout = Interleaved(0, (k * count, n * count, rows))
+        p = Problem(
+            DTYPES[letter], m, n, k, batch=count, lda=count, ldb=count, ldc=columns, interleaved=layout
+        ).with_(stride_c=m * n + gap)
+        config = STENCIL.default(p.with_(batch=10**8), device).with_(store=store)
+        assert not [rule.name for rule in STENCIL.space(p, device).why(config) if rule.kind == "hard"]
+        for shift in (0, 1, 3):
+            laid = Laid(p, [(m, k, count), (k, n, count), (count, m * n + gap)], shift)
+            a, b, c = laid.values
+            found = laid.run(config, device)
+            want = np.einsum("ikg,kjg->gji" if form == "columns" else "ikg,kjg->gij", a, b)
+            tolerance = 1e-4 if letter in "sc" else 1e-12
+            np.testing.assert_allclose(
+                found[:, : m * n], want.reshape(count, -1), rtol=tolerance, atol=tolerance
+            )
+            assert (found[:, m * n :] == c[:, m * n :]).all()
+
+
+@pytest.mark.parametrize("letter", "sdcz")
 @pytest.mark.parametrize("beta", ["0", "1"])
 @pytest.mark.parametrize("pack", [4, 8, 32])
 def test_packs_without_gaps_are_right(letter: str, beta: str, pack: int) -> None:

@@ -23,6 +23,8 @@ from tilewright.stencils.cpu.ir import (
     load_scalars,
 )
 from tilewright.stencils.cpu.sets import ir_of
+from tilewright.stencils.cpu.staging import Stage
+from tilewright.stencils.cpu.transpose import block_transposed
 
 STEPS = 32
 """Vector multiply-adds of a part of C that are written out. Beyond it k is a loop: in longer code without a
@@ -95,7 +97,8 @@ class Span:
 
     ``width`` reals to a vector and ``vectors`` of them to a turn. ``whole``: every vector is, and what lies
     ahead is asked for; else the last one may be partly out of bounds, if there are masks. ``stream``: C goes
-    past the caches. ``steps``: multiply-adds of a part of C that are written out.
+    past the caches; where its matrices lie apart, if they follow one another without a gap. ``steps``:
+    multiply-adds of a part of C that are written out.
     """
 
     def __init__(
@@ -122,7 +125,8 @@ class Span:
         self.piece = Piece(0, width, width)
         self.scalars = Scalars(None, None)
         self.parts = list(tiles(problem, config["rows"], config["columns"]))
-        self.mask = self.buffer = ""
+        self.mask = self.buffer = self.dense = ""
+        self.stage: Stage | None = None
         # What is asked for of the next block, and the number of a turn and its part among those of a block.
         self.next: list[tuple[Table, str, bool]] = []
         self.number = ""
@@ -134,10 +138,15 @@ class Span:
         if self.scattered:
             count = self.p.m * self.p.n * self.width * self.vectors
             self.buffer = ir.let(f"alloca {ir.real}, i64 {count}, align 64")
+            self.dense = self._follows()
+            if self.dense and self.stream:
+                self.stage = Stage(ir, count, self.width)
         if self.block:
             loop(ir, "%sa", "%sb", self.per_turn * self.block, self._block)
         else:
             loop(ir, "%sa", "%sb", self.per_turn, lambda first: self._turn(first, self.parts))
+        if self.stage:
+            self.stage.close()
         return ir
 
     def _block(self, first: str) -> None:
@@ -367,6 +376,60 @@ class Span:
 
     def _scatter(self, first: str, left: str) -> None:
         """The results of a turn from the buffer to where each matrix lies."""
+        ir = self.ir
+        if not self.dense:
+            self._one_by_one(first, left)
+            return
+        turned, single, after = (ir.label(name) for name in ("turned", "single", "after"))
+        ir.do(f"br i1 {self.dense}, label %{turned}, label %{single}")
+        ir.place(turned)
+        self._turned(first)
+        ir.do(f"br label %{after}")
+        ir.place(single)
+        self._one_by_one(first, left)
+        ir.do(f"br label %{after}")
+        ir.place(after)
+
+    def _follows(self) -> str:
+        """Whether elements of a C that lies apart follow one another by rows and, to be streamed, matrices;
+        nothing where vectors of them are never written."""
+        ir, p, table = self.ir, self.p, self.tables[2]
+        lanes = self.width // self.unit
+        if self.masked or lanes > p.m * p.n or not ir.deals(self.unit, self.width):
+            return ""
+        found = "true"
+        for (i, j), wanted in (((0, p.n - 1), p.n - 1), ((p.m - 1, 0), (p.m - 1) * p.n)):
+            offset = self._offset(table.at(i, j, ir), table)
+            found = ir.let(f"and i1 {found}, {ir.let(f'icmp eq i64 {offset}, {wanted * self.unit}')}")
+        if self.stream:
+            gapless = ir.let(f"icmp eq i64 %sc, {p.m * p.n * self.unit}")
+            found = ir.let(f"and i1 {found}, {gapless}")
+        return found
+
+    def _turned(self, first: str) -> None:
+        """Blocks of as many elements as matrices, turned in registers."""
+        ir, p, lanes, apart = self.ir, self.p, self.width // self.unit, self.vectors * self.width
+        last, size = p.m * p.n - lanes, p.m * p.n * self.unit
+        base = self.stage.next() if self.stage else ir.at("%C", ir.let(f"mul i64 {first}, %sc"))
+        for vector in range(self.vectors):
+            numbers = range(vector * lanes, (vector + 1) * lanes)
+            matrices = [
+                ir.at(base, number * size if self.stage else ir.let(f"mul i64 %sc, {number}"))
+                for number in numbers
+            ]
+            # The last block is moved back to end with the matrix, and writes some elements again.
+            for element in sorted({*range(0, last + 1, lanes), last}):
+                places = [(element + each) * apart + vector * self.width for each in range(lanes)]
+                block = [ir.load(ir.at(self.buffer, place), self.piece) for place in places]
+                for value, to in zip(
+                    block_transposed(ir, block, self.unit, self.width), matrices, strict=True
+                ):
+                    ir.store(value, ir.at(to, element * self.unit), self.piece)
+        if self.stage:
+            self.stage.put(size * self.per_turn)
+
+    def _one_by_one(self, first: str, left: str) -> None:
+        """One element at a time, wherever it lies."""
         ir, p = self.ir, self.p
         most = self._least(left, str(self.per_turn)) if left else str(self.per_turn)
         apart = self.vectors * self.width

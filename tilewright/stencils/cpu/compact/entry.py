@@ -26,7 +26,7 @@ def block_words(p: Problem) -> int:
 
 class Entry:
     """The writer of the entry, for functions of so many vectors to a turn. ``stream``: one of them is
-    ``stream``. ``packs``: one is ``packs``, and ``staged``, it streams. ``block``: one is ``blocks``, of so
+    ``stream``. ``packs``: one is ``packs``. ``staged``: some stream. ``block``: one is ``blocks``, of so
     many turns."""
 
     def __init__(
@@ -71,7 +71,7 @@ class Entry:
             )  # fmt: skip
         else:
             self._span(("%A", "%B", "%C"), "%count", step_c, block)
-        if self.stream:
+        if self.stream or self.staged:
             fence(ir, self.device)
         return ir
 

@@ -54,6 +54,9 @@ TURNING = {False: 3, True: 8}
 numbers change places there by several instructions and a mask."""
 
 
+ASKING = 2
+"""Registers more that stay free where steps ask for lines: LLVM moves nothing across that, so that what is
+between is read early."""
 FEW, MANY = 32, 100
 """Rows of matrices, of A, B and C together, up to which each is asked for by itself, and up to which in short
 runs of lines. Both were chosen on a Cascade Lake processor."""
@@ -90,7 +93,9 @@ def _rules(p: Problem, device: Device) -> Iterator[Rule]:
         "registers",
         "tabled",
         "the sums of a part of C and what is multiplied fit in the vector registers",
-        lambda rows, columns, vectors: held(p, rows, columns, vectors) <= device["vector_registers"] - spared,
+        lambda rows, columns, vectors, block: (
+            held(p, rows, columns, vectors) + (ASKING if block else 0) <= device["vector_registers"] - spared
+        ),
     )
     yield Rule(
         "sides",
@@ -102,15 +107,19 @@ def _rules(p: Problem, device: Device) -> Iterator[Rule]:
         "stream-unread",
         "hard",
         "a streaming store is for a C that nobody reads, and that is written by vectors",
-        lambda store: store == "plain" or (p.beta == "0" and not scattered),
+        lambda store: store == "plain" or (p.beta == "0" and (store == "staged" or not scattered)),
     )
     yield Rule(
         "staged-whole",
         "hard",
-        "results leave through a buffer by packs that turns end with, or by blocks, where C is interleaved",
+        "results leave through a buffer by packs that turns end with, by blocks, or by vectors of a matrix",
         lambda store, vector_bits, vectors: (
             store != "staged"
-            or (whole(p, _matrices(p, vector_bits, vectors)) if pack else not scattered and p.beta == "0")
+            or (
+                lanes_of(p, vector_bits) <= p.m * p.n and not pack
+                if scattered
+                else not pack or whole(p, _matrices(p, vector_bits, vectors))
+            )
         ),
     )
     yield Rule(
@@ -123,7 +132,7 @@ def _rules(p: Problem, device: Device) -> Iterator[Rule]:
     def on_stack(store: str, vector_bits: int, vectors: int, block: int) -> int:
         """Bytes of the buffer of a block's results."""
         lanes = vector_bits // p.dtype.real_bits * vectors
-        return buffered(p, block or TURNS, lanes) if store == "staged" and not pack else 0
+        return buffered(p, block or TURNS, lanes) if store == "staged" and not (pack or scattered) else 0
 
     yield Rule(
         "staged-stack",
@@ -167,7 +176,12 @@ def _of(p: Problem, config: Config) -> int:
 
 
 def _matrices(p: Problem, vector_bits: int, vectors: int) -> int:
-    return vector_bits // p.dtype.real_bits * vectors // (2 if p.dtype.is_complex else 1)
+    return lanes_of(p, vector_bits) * vectors
+
+
+def lanes_of(p: Problem, vector_bits: int) -> int:
+    """Matrices of a vector."""
+    return vector_bits // p.dtype.real_bits // (2 if p.dtype.is_complex else 1)
 
 
 def _even(extent: int, side: int) -> bool:
@@ -236,7 +250,7 @@ class CompactStencil(CpuStencil):
             return next((config for config in ways if not space.why(config)), best)
         best = min(valid, key=lambda config: self._cost(p, config))
         chosen = from_memory(p, device, space, best)
-        if chosen == best or sum(rows_of(p)) <= FEW:
+        if p.footprint <= device.knee() or sum(rows_of(p)) <= FEW:
             return chosen
         # Whole runs of lines from each row, as many as the second level has room for twice.
         lines = max(1, best["vectors"] * best["vector_bits"] // 512)
@@ -270,16 +284,18 @@ class CompactStencil(CpuStencil):
         narrow = width if masks else unit
         # Nothing keeps schedulers from reading operands of all steps early, and these take many instructions.
         steps = 0 if by_length(device) and unit == 2 else STEPS
+        scattered = p.stride_c != 1
+        past = staged and scattered
         spans = {
-            "main": Span(p, config, device, width, vectors, whole=True, steps=steps),
+            "main": Span(p, config, device, width, vectors, whole=True, stream=past, steps=steps),
             "rest": Span(p, config, device, narrow, 1, whole=False, steps=steps),
         }
         packs = whole(p, _of(p, config))
-        if store == "stream" or (staged and not packs):
+        if store == "stream" or (staged and not packs and not scattered):
             spans["stream"] = Span(p, config, device, width, vectors, whole=True, stream=True, steps=steps)
         if packs:
             spans["packs"] = Packs(p, config, device, width, vectors, whole=True, steps=steps)
-        elif staged:
+        elif staged and not scattered:
             spans["blocks"] = Blocks(p, config, device, width, vectors, whole=True, stream=True, steps=steps)
         functions = [(f"{ENTRY}_{name}", span.function()) for name, span in spans.items()]
         stream = "stream" in spans
