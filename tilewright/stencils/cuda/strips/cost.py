@@ -19,7 +19,7 @@ def best(space: Space, p: SegmentedProblem, device: Device) -> Config:
     """
     by_waste = sorted((4, 3, 2, 1), key=lambda warps: ceil(p.m / (OF_A_WARP * warps)) * warps)
     choices = [
-        Config({"rows": 4, "columns": c, "warps": w, "tile_n": t, "blocks": 12 // w * device["sms"] // part})
+        Config({"mma": 0, "lines": 0, "per_block": 0, "rows": 4 if p.dtype.letter == "s" else 2, "columns": c, "warps": w, "tile_n": t, "blocks": 12 // w * device["sms"] // part})
         for w in by_waste
         for part in (1, 2, 4)
         for t in (64, 32, 16)

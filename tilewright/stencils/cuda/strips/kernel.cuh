@@ -35,8 +35,14 @@
 #endif
 
 // ---- the parameters of the space ----------------------------------------------------------------
+#ifndef MMA
+#define MMA 0  // columns of a tensor-core product: 8 or 16; 0: multiply-add units
+#endif
+#ifndef LINES
+#define LINES 0  // of tensor cores: whether 8 lanes write 128 bytes of a column together, and not 4 of them 64
+#endif
 #ifndef ROWS
-#define ROWS 4  // rows of C of a lane
+#define ROWS 4  // rows of C of a lane, or of a 32nd of a warp
 #endif
 #ifndef COLUMNS
 #define COLUMNS 4  // columns of C at a time
@@ -58,68 +64,34 @@
 
 constexpr bool A_ALONG = TRANS_A, B_ALONG = !TRANS_B;  // whether stored columns run along k
 constexpr int THREADS = 32 * WARPS, WARP_M = 32 * ROWS, BLK_M = WARPS * WARP_M, BLK_N = TILE_N;
-constexpr int RUN = VEC_C < ROWS ? VEC_C : ROWS;  // neighbours among the rows of a lane
+constexpr int RUN = VEC_C < ROWS || MMA ? VEC_C : ROWS;  // neighbours among the rows of a lane
 constexpr int WORD = 16 / SIZE;                    // elements of the widest vector
 // Columns of B in shared memory lie as they are stored, each (or each k) at a multiple of 16 bytes; a warp has two tiles of them.
 constexpr int PITCH = ((B_ALONG ? K : TILE_N) + WORD - 1) / WORD * WORD, OF_B = (B_ALONG ? TILE_N : K) * PITCH;
-constexpr int AT_TABLE = WARPS * 2 * OF_B * SIZE;
+constexpr int AT_TABLE = MMA ? 0 : WARPS * 2 * OF_B * SIZE;
 
 static_assert(TYPE_BITS >= 32, "type: numbers of 32 and 64 bits");
 static_assert(AXIS == 0 || AXIS == 1, "axis: m or n is split");
 static_assert(ALPHA_ONE && BETA == 0, "plain: products of groups are neither scaled nor added to C");
-static_assert(ROWS % RUN == 0, "rows-whole: a lane writes whole vectors of C");
+static_assert(MMA || ROWS % RUN == 0, "rows-whole: a lane writes whole vectors of C");
 static_assert(TILE_N % COLUMNS == 0, "columns-whole: a tile is made of whole turns");
 
 #include "lib/sync.cuh"
 
 extern __shared__ __align__(16) unsigned char shared_memory[];
 
+#ifndef M_FIRST
+#define M_FIRST 1
+#endif
 #include "segments/groups.cuh"
 #include "segments/scheduler.cuh"
-#include "strips/operands.cuh"
-
-// One tile of a warp, whose columns of B are in shared memory.
-template <bool WHOLE> INLINE void multiply_tile(const TileScheduler &tile, const Stored *b, int row, int rows) {
-    const Segments &g = tile.groups.g;
-    const bool terms = WHOLE || tile.k_left() > 0;  // what is no group's has none, and no columns of B
-    Element x[K][ROWS];
-    if (terms) load_rows(x, tile.a(), g.lda, row, rows);
-    else UNROLL for (int k = 0; k < K; k++) UNROLL for (int i = 0; i < ROWS; i++) x[k][i] = zero();
-    cp_async_wait<1>();
-    __syncwarp();  // the whole warp sees all columns
-    const int columns = min(TILE_N, tile.end_n - tile.n);
-    Stored *to = tile.c() + row + tile.n * g.ldc;
-    _Pragma("unroll 1") for (int n = 0; n < columns; n += COLUMNS) {
-        Element sum[COLUMNS][ROWS];
-        UNROLL for (int j = 0; j < COLUMNS; j++) UNROLL for (int i = 0; i < ROWS; i++) sum[j][i] = zero();
-        if (terms) add_products(sum, x, b + n * (B_ALONG ? PITCH : 1));
-        UNROLL for (int j = 0; j < COLUMNS; j++) {
-            if (n + j < columns) store_rows<WHOLE>(to, sum[j], rows);
-            to += g.ldc;
-        }
-    }
-}
+#if MMA
+#include "strips/fragments.cuh"
+#else
+#include "strips/lanes.cuh"
+#endif
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) strips(const __grid_constant__ Segments g) {
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    Stored *const columns = (Stored *)shared_memory + warp * 2 * OF_B;
-    _Pragma("unroll 1") for (Groups groups(g, *(GroupTable *)(shared_memory + AT_TABLE)); groups.valid(); groups.next()) {
-        TileScheduler tile(groups);
-        int place = 0;
-        bring(tile, columns, warp, lane);
-        _Pragma("unroll 1") for (; tile.valid(); tile.next()) {
-            TileScheduler following(tile);
-            following.next();
-            __syncwarp();  // the columns of the tile before this one have been read
-            bring(following, columns + (place ^ 1) * OF_B, warp, lane);
-            const int first = tile.m + warp * WARP_M, row = first + lane * RUN, rows = tile.end_m - row;
-            if (tile.k_left() > 0 && tile.end_m - first >= WARP_M)
-                multiply_tile<true>(tile, columns + place * OF_B, row, rows);
-            else if (first < tile.end_m)
-                multiply_tile<false>(tile, columns + place * OF_B, row, rows);
-            place ^= 1;
-        }
-        cp_async_wait<0>();
-        __syncwarp();
-    }
+    _Pragma("unroll 1") for (Groups groups(g, *(GroupTable *)(shared_memory + AT_TABLE)); groups.valid(); groups.next())
+        multiply_tiles(groups, threadIdx.x / 32, threadIdx.x % 32);
 }

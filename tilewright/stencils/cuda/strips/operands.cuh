@@ -2,15 +2,7 @@
 // warp read the same; columns of C.
 #pragma once
 
-INLINE constexpr int divisor_of(int a, int b) { return b ? divisor_of(b, a % b) : a; }
-
-// COUNT neighbours of an operand.
-template <int COUNT> INLINE void read(Element (&x)[COUNT], const Stored *from) {
-    typedef typename Vector<COUNT * SIZE>::Type Type;
-    Pack<COUNT> found;
-    found.vector = __ldg((const Type *)from);
-    UNROLL for (int i = 0; i < COUNT; i++) x[i] = found.element[i];
-}
+#include "strips/read.cuh"
 
 // The same place one stored column further: where the compiler cannot compute all of them in advance, and hold them.
 INLINE const Stored *further(const Stored *at, long long ld) {
@@ -22,14 +14,14 @@ INLINE const Stored *further(const Stored *at, long long ld) {
 // Row i of a lane lies so far behind its first one.
 INLINE constexpr int below(int i) { return i / RUN * 32 * RUN + i % RUN; }
 
-// Rows of A, of which `rows` are left from the lane's first on; the others are zeros.
-INLINE void load_rows(Element (&x)[K][ROWS], const Stored *a, long long lda, int row, int rows) {
+// Rows of A, of which `rows` are left from the lane's first on, or more than it has if WHOLE; the others are zeros.
+template <bool WHOLE> INLINE void load_rows(Element (&x)[K][ROWS], const Stored *a, long long lda, int row, int rows) {
     if (A_ALONG) {
         constexpr int COUNT = divisor_of(VEC_A, K);
         UNROLL for (int i = 0; i < ROWS; i++) UNROLL for (int k = 0; k < K; k += COUNT) {
             Element found[COUNT];
             UNROLL for (int e = 0; e < COUNT; e++) found[e] = zero();
-            if (below(i) < rows) read(found, a + (row + below(i)) * lda + k);
+            if (WHOLE || below(i) < rows) read(found, a + (row + below(i)) * lda + k);
             UNROLL for (int e = 0; e < COUNT; e++) x[k + e][i] = conjugated(CONJ_A, found[e]);
         }
     } else {
@@ -38,7 +30,7 @@ INLINE void load_rows(Element (&x)[K][ROWS], const Stored *a, long long lda, int
         UNROLL for (int k = 0; k < K; k++, from = further(from, lda)) UNROLL for (int i = 0; i < ROWS; i += COUNT) {
             Element found[COUNT];
             UNROLL for (int e = 0; e < COUNT; e++) found[e] = zero();
-            if (below(i) + COUNT <= rows) read(found, from + below(i));
+            if (WHOLE || below(i) + COUNT <= rows) read(found, from + below(i));
             else UNROLL for (int e = 0; e < COUNT; e++) if (below(i) + e < rows) found[e] = from[below(i) + e];
             UNROLL for (int e = 0; e < COUNT; e++) x[k][i + e] = conjugated(CONJ_A, found[e]);
         }

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from tilewright.model import AXES, Config, Device, Launch, SegmentedProblem, Source
 from tilewright.space import Space
+from tilewright.stencils.cuda import grids
 from tilewright.stencils.cuda.accepting import CudaStencil, misaligned, no_gpu, other_type
 from tilewright.stencils.cuda.common import WIDEST
 from tilewright.stencils.cuda.segments.stencil import LARGEST, struct_segments, tiles
@@ -42,7 +43,7 @@ class StripsStencil(CudaStencil):
 
     def accepts(self, problem: SegmentedProblem, device: Device) -> str | None:
         p = problem
-        if reason := other_type(p, ("s",)) or no_gpu(device):
+        if reason := other_type(p, ("s", "d")) or no_gpu(device):
             return reason
         if p.axis != "n":
             return f"{p.axis} is split, and columns of C are written here"
@@ -79,7 +80,7 @@ class StripsStencil(CudaStencil):
         p, c = problem, config
         most = tiles(p, 32 * c["rows"] * c["warps"], c["tile_n"])
         return Launch(
-            grid=(min(c["blocks"], max(most, 1)), 1, 1),
+            grid=(grids.launched(c, most), 1, 1),
             block=(32 * c["warps"], 1, 1),
-            shared=int(shared_bytes(p, c["warps"], c["tile_n"])),
+            shared=int(shared_bytes(p, c["mma"], c["warps"], c["tile_n"])),
         )
