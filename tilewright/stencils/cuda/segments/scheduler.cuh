@@ -2,13 +2,8 @@
 // out of which by a binary search of the table that says how many tiles there are before each.
 //
 // Of a group, tiles along the split axis (with a split k: along m) come first, then those along the other, then the batch: so
-// what a group has for itself is read by blocks that run together. With M_FIRST those along m do: so whole columns of C are
-// written together.
+// what a group has for itself is read by blocks that run together.
 #pragma once
-
-#ifndef M_FIRST
-#define M_FIRST (AXIS != 1)
-#endif
 
 struct TileScheduler {
     const Groups &groups;
@@ -68,10 +63,10 @@ struct TileScheduler {
         const int first_m = AXIS == 0 ? begin : 0, first_n = AXIS == 1 ? begin : 0;
         const unsigned int tiles_m = (end_m - first_m + BLK_M - 1) / BLK_M, tiles_n = (end_n - first_n + BLK_N - 1) / BLK_N;
         const unsigned int inside = tile - table.tiles[entry];
-        const unsigned int along = M_FIRST ? tiles_m : tiles_n, across = M_FIRST ? tiles_n : tiles_m;
+        const unsigned int along = AXIS == 1 ? tiles_n : tiles_m, across = AXIS == 1 ? tiles_m : tiles_n;
         const unsigned int rest = inside / along, one = inside % along, other = rest % across;
         matrix = rest / across;
-        m = first_m + (M_FIRST ? one : other) * BLK_M;
-        n = first_n + (M_FIRST ? other : one) * BLK_N;
+        m = first_m + (AXIS == 1 ? other : one) * BLK_M;
+        n = first_n + (AXIS == 1 ? one : other) * BLK_N;
     }
 };

@@ -6,25 +6,33 @@ from math import ceil
 
 from tilewright.model import Config, Device, SegmentedProblem
 from tilewright.space import HARDWARE, Space
-
-OF_A_WARP = 128
-"""Rows of C of a warp whose lanes have 4 each."""
+from tilewright.stencils.cuda import grids
+from tilewright.stencils.cuda.segments.stencil import tiles
+from tilewright.stencils.cuda.strips.needs import LANES, entries, few, vectors
 
 
 def best(space: Space, p: SegmentedProblem, device: Device) -> Config:
     """The first of the choices that all rules allow, else the hardware.
 
     Warps go on by themselves, so those without rows of the last tile along m are lost: of the numbers of
-    warps the one with fewest of them, and the largest of equals.
+    warps the one with fewest of them.
     """
-    by_waste = sorted((4, 3, 2, 1), key=lambda warps: ceil(p.m / (OF_A_WARP * warps)) * warps)
+    run = vectors(p)[2]
+    height = LANES * run
+    least = 1 if few(p) else ceil(entries(p) / LANES)
+    numbers = sorted((1, 2, 3, 4, 6, 8), key=lambda warps: (ceil(p.m / (height * warps)) * warps, warps < least, abs(warps-least)))
     choices = [
-        Config({"mma": 0, "lines": 0, "per_block": 0, "rows": 4 if p.dtype.letter == "s" else 2, "columns": c, "warps": w, "tile_n": t, "blocks": 12 // w * device["sms"] // part})
-        for w in by_waste
-        for part in (1, 2, 4)
+        grids.ended(
+            p,
+            device,
+            Config({"rows": run, "columns": c, "warps": w, "tile_n": t, "blocks": resident // w * device["sms"], "per_block": 0}),
+            tiles(p, height * w, t),
+        )
+        for w in numbers
+        for resident in (16, 12, 8, 4, 3, 2, 1)
         for t in (64, 32, 16)
         for c in (4, 2, 1)
-        if 12 // w % part == 0
+        if resident // w
     ]
     for kinds in (None, (*HARDWARE, "hard")):
         for config in choices:

@@ -24,6 +24,9 @@
 #ifndef K
 #define K 16  // the whole extent of k
 #endif
+#ifndef FEW
+#define FEW 0  // whether there are so few groups that a warp has all borders in its lanes
+#endif
 #ifndef VEC_A
 #define VEC_A 1  // elements of A that may be read together
 #endif
@@ -35,14 +38,8 @@
 #endif
 
 // ---- the parameters of the space ----------------------------------------------------------------
-#ifndef MMA
-#define MMA 0  // columns of a tensor-core product: 8 or 16; 0: multiply-add units
-#endif
-#ifndef LINES
-#define LINES 0  // of tensor cores: whether 8 lanes write 128 bytes of a column together, and not 4 of them 64
-#endif
 #ifndef ROWS
-#define ROWS 4  // rows of C of a lane, or of a 32nd of a warp
+#define ROWS 4  // rows of C of a lane
 #endif
 #ifndef COLUMNS
 #define COLUMNS 4  // columns of C at a time
@@ -56,6 +53,9 @@
 #ifndef BLOCKS
 #define BLOCKS 2  // resident blocks: persistent blocks per multiprocessor that registers must allow
 #endif
+#ifndef FAR
+#define FAR 0  // what the tile reads that comes so many tiles later is asked for; 0: nothing
+#endif
 
 // ---- what follows from them ---------------------------------------------------------------------
 #include "lib/bulk.cuh"
@@ -64,32 +64,29 @@
 
 constexpr bool A_ALONG = TRANS_A, B_ALONG = !TRANS_B;  // whether stored columns run along k
 constexpr int THREADS = 32 * WARPS, WARP_M = 32 * ROWS, BLK_M = WARPS * WARP_M, BLK_N = TILE_N;
-constexpr int RUN = VEC_C < ROWS || MMA ? VEC_C : ROWS;  // neighbours among the rows of a lane
+constexpr int RUN = VEC_C < ROWS ? VEC_C : ROWS;  // neighbours among the rows of a lane
 constexpr int WORD = 16 / SIZE;                    // elements of the widest vector
 // Columns of B in shared memory lie as they are stored, each (or each k) at a multiple of 16 bytes; a warp has two tiles of them.
 constexpr int PITCH = ((B_ALONG ? K : TILE_N) + WORD - 1) / WORD * WORD, OF_B = (B_ALONG ? TILE_N : K) * PITCH;
-constexpr int AT_TABLE = MMA ? 0 : WARPS * 2 * OF_B * SIZE;
+constexpr int AT_TABLE = WARPS * 2 * OF_B * SIZE;
 
 static_assert(TYPE_BITS >= 32, "type: numbers of 32 and 64 bits");
 static_assert(AXIS == 0 || AXIS == 1, "axis: m or n is split");
 static_assert(ALPHA_ONE && BETA == 0, "plain: products of groups are neither scaled nor added to C");
-static_assert(MMA || ROWS % RUN == 0, "rows-whole: a lane writes whole vectors of C");
+static_assert(ROWS % RUN == 0, "rows-whole: a lane writes whole vectors of C");
 static_assert(TILE_N % COLUMNS == 0, "columns-whole: a tile is made of whole turns");
 
 #include "lib/sync.cuh"
 
 extern __shared__ __align__(16) unsigned char shared_memory[];
 
-#ifndef M_FIRST
-#define M_FIRST 1
-#endif
+#if FEW
+#include "strips/few.cuh"
+#else
 #include "segments/groups.cuh"
 #include "segments/scheduler.cuh"
-#if MMA
-#include "strips/fragments.cuh"
-#else
-#include "strips/lanes.cuh"
 #endif
+#include "strips/lanes.cuh"
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) strips(const __grid_constant__ Segments g) {
     _Pragma("unroll 1") for (Groups groups(g, *(GroupTable *)(shared_memory + AT_TABLE)); groups.valid(); groups.next())

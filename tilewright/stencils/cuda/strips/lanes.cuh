@@ -3,6 +3,7 @@
 #pragma once
 
 #include "strips/operands.cuh"
+#include "strips/prefetch.cuh"
 
 // COLUMNS columns of C from `to` on, of which `left` are inside, or more than there are if FULL.
 template <bool WHOLE, bool FULL>
@@ -17,12 +18,13 @@ INLINE void multiply_turn(const Element (&x)[K][ROWS], const Stored *b, bool ter
 }
 
 // One tile of a warp, whose columns of B are in shared memory.
-template <bool WHOLE> INLINE void multiply_tile(const TileScheduler &tile, const Stored *b, int row, int rows) {
+template <bool WHOLE> INLINE void multiply_tile(const TileScheduler &tile, const Stored *b, int row, int rows, int warp, int lane) {
     const Segments &g = tile.groups.g;
     const bool terms = WHOLE || tile.k_left() > 0;  // what is no group's has none, and no columns of B
     Element x[K][ROWS];
     if (terms) load_rows<WHOLE>(x, tile.a(), g.lda, row, rows);
     else UNROLL for (int k = 0; k < K; k++) UNROLL for (int i = 0; i < ROWS; i++) x[k][i] = zero();
+    if (FAR) prefetch(tile, warp, lane);
     cp_async_wait<1>();
     __syncwarp();  // the whole warp sees all columns
     int left = min(TILE_N, tile.end_n - tile.n);
@@ -48,9 +50,9 @@ INLINE void multiply_tiles(const Groups &groups, int warp, int lane) {
         bring(following, columns + (place ^ 1) * OF_B, warp, lane);
         const int first = tile.m + warp * WARP_M, row = first + lane * RUN, rows = tile.end_m - row;
         if (tile.k_left() > 0 && tile.end_m - first >= WARP_M)
-            multiply_tile<true>(tile, columns + place * OF_B, row, rows);
+            multiply_tile<true>(tile, columns + place * OF_B, row, rows, warp, lane);
         else if (first < tile.end_m)
-            multiply_tile<false>(tile, columns + place * OF_B, row, rows);
+            multiply_tile<false>(tile, columns + place * OF_B, row, rows, warp, lane);
         place ^= 1;
     }
     cp_async_wait<0>();

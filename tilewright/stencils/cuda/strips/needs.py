@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from tilewright.model import SegmentedProblem
 from tilewright.stencils.cuda.common import WIDEST
 from tilewright.stencils.cuda.segments.needs import aligned
+
+LANES = 32
 
 
 def vectors(p: SegmentedProblem) -> tuple[int, int, int]:
@@ -25,18 +25,20 @@ def entries(p: SegmentedProblem) -> int:
     return p.groups + p.first + 1
 
 
-def shared_bytes(p: SegmentedProblem, mma: Any, warps: Any, tile_n: Any) -> Any:
-    """Shared memory of a block: of each warp columns of B of two tiles, unless tensor cores multiply, and the
-    table of groups."""
+def few(p: SegmentedProblem) -> bool:
+    """Whether every warp has all borders in its lanes."""
+    return entries(p) <= LANES
+
+
+def shared_bytes(p: SegmentedProblem, warps: Any, tile_n: Any) -> Any:
+    """Shared memory of a block: of each warp columns of B of two tiles, and the table of groups."""
     word = WIDEST // p.dtype.itemsize
     along, across = (tile_n, p.k) if p.transposed_b else (p.k, tile_n)
-    columns = np.where(np.equal(mma, 0), 2 * warps * across * (-(-along // word) * WIDEST), 0)
-    return columns + (2 * (32 * warps + 1) + 64) * 4
+    columns = 2 * warps * across * (-(-along // word) * WIDEST)
+    return columns + (0 if few(p) else (2 * (32 * warps + 1) + 64) * 4)
 
 
-def registers(p: SegmentedProblem, mma: Any, lines: Any, rows: Any, columns: Any) -> Any:
+def registers(p: SegmentedProblem, rows: Any, columns: Any) -> Any:
     """32-bit registers of a thread: its rows of A, sums, numbers of B, and some for addresses."""
-    word, steps = p.dtype.itemsize // 4, -(-p.k // 4)
-    units = 56 + word * rows * (p.k + columns) + 4 * columns
-    turn = (1 + lines) * columns // 8 * steps * (2 + 2 // word % 2)
-    return np.where(np.equal(mma, 0), units, 64 + 8 * rows * steps + turn)
+    word = p.dtype.itemsize // 4
+    return 36 + word * rows * (p.k + columns) + 4 * columns

@@ -21,10 +21,8 @@ PER_SM = (1, 2, 3, 4, 5, 6, 8, 12, 16)
 
 def params(p: SegmentedProblem, device: Device) -> list[Param]:
     return [
-        Param("mma", (0, 8, 16), absent=0),
-        Param("lines", (0, 1), absent=0),
         Param("rows", (1, 2, 4, 8, 16)),
-        Param("columns", (1, 2, 4, 8, 16)),
+        Param("columns", (1, 2, 4, 8)),
         Param("warps", (1, 2, 3, 4, 6, 8)),
         Param("tile_n", (8, 16, 32, 64, 128, 256)),
         Param("blocks", tuple(count * device["sms"] for count in PER_SM)),
@@ -42,29 +40,10 @@ def _of_the_tile(p: SegmentedProblem, device: Device) -> Iterator[Rule]:
     """How a warp's part of C is dealt out to lanes."""
     run = vectors(p)[2]
     yield Rule(
-        "mma-device",
-        "tabled",
-        "the device has float64 products of 16 rows (9.0 and above); all have those of 8",
-        lambda mma: (mma <= 8) | ("mma_f64_m16" in device.supports),
-    )
-    yield Rule(
-        "mma-vectors",
-        "hard",
-        "lanes of tensor cores write whole vectors of C alone",
-        lambda mma: (mma == 0) | (p.m % run == 0),
-    )
-    yield Rule("lines-mma", "hard", "lanes of tensor cores alone have lines", lambda mma, lines: (lines == 0) | (mma > 0))
-    yield Rule(
         "rows-whole",
         "hard",
         "a lane writes whole vectors of C",
-        lambda mma, rows: (mma > 0) | (rows % np.minimum(run, rows) == 0),
-    )
-    yield Rule(
-        "columns-mma",
-        "hard",
-        "a turn is made of whole products",
-        lambda mma, columns: columns % np.maximum(mma, 1) == 0,
+        lambda rows: rows % np.minimum(run, rows) == 0,
     )
     yield Rule(
         "columns-whole",
@@ -72,34 +51,29 @@ def _of_the_tile(p: SegmentedProblem, device: Device) -> Iterator[Rule]:
         "a tile is made of whole turns",
         lambda tile_n, columns: tile_n % columns == 0,
     )
-    yield Rule(
-        "wide-c",
-        "soft",
-        "the widest access that is aligned is the fastest",
-        lambda mma, rows: (mma > 0) | (rows >= run),
-    )
+    yield Rule("wide-c", "soft", "the widest access that is aligned is the fastest", lambda rows: rows >= run)
 
 
 def _of_the_block(p: SegmentedProblem, device: Device) -> Iterator[Rule]:
     """What the device can hold."""
 
-    def needed(mma: Any, lines: Any, rows: Any, columns: Any) -> Any:
-        return registers(p, mma, lines, rows, columns)
+    def needed(rows: Any, columns: Any) -> Any:
+        return registers(p, rows, columns)
 
     def threads(warps: Any) -> Any:
         return 32 * warps
 
     yield limits.registers_per_thread(device, needed)
 
-    def shared(mma: Any, warps: Any, tile_n: Any) -> Any:
-        return shared_bytes(p, mma, warps, tile_n)
+    def shared(warps: Any, tile_n: Any) -> Any:
+        return shared_bytes(p, warps, tile_n)
 
     yield limits.threads_per_block(device)
     yield limits.shared_per_block(device, shared, "columns of two tiles fit")
     yield from limits.resident_rules(
         device,
         threads,
-        lambda mma, lines, rows, columns, warps: 32 * warps * needed(mma, lines, rows, columns),
+        lambda rows, columns, warps: 32 * warps * needed(rows, columns),
         shared,
     )
     yield limits.warps_enough(device)

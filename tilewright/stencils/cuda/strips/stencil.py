@@ -23,11 +23,11 @@ from tilewright.stencils.cuda.common import WIDEST
 from tilewright.stencils.cuda.segments.stencil import LARGEST, struct_segments, tiles
 from tilewright.stencils.cuda.source import asked, persistent, written
 from tilewright.stencils.cuda.strips.cost import best
-from tilewright.stencils.cuda.strips.needs import shared_bytes, vectors
+from tilewright.stencils.cuda.strips.needs import few, shared_bytes, vectors
 from tilewright.stencils.cuda.strips.space import params, rules
 from tilewright.targets.cuda.arguments import Argument
 
-LONGEST = 16
+LONGEST = 32
 """A k up to which a lane's rows of A leave registers for three blocks of an SM. With this k groups in
 float64, and such as are split along m, took 1.4 and 1.1 times as long on an H200 as ``segments`` does; others
 were not timed."""
@@ -51,7 +51,7 @@ class StripsStencil(CudaStencil):
             return "there is nothing to compute"
         if p.k > LONGEST:
             return f"k={p.k} is above {LONGEST}"
-        if max(*p.extents, p.batch, p.groups) > LARGEST or tiles(p, 32, 8) > LARGEST:
+        if max(*p.extents, p.batch, p.groups) > LARGEST or tiles(p, 32, 8) > LARGEST - grids.MOST:
             return f"{p.spelling} has an extent, a batch, a number of groups or of tiles above {LARGEST}"
         if p.m < ROWS:
             return f"m={p.m} is below {ROWS}, the rows of a warp"
@@ -69,7 +69,7 @@ class StripsStencil(CudaStencil):
 
     def source(self, problem: SegmentedProblem, config: Config, device: Device) -> Source:
         defines = asked(problem) | persistent(config, device)
-        defines |= {"AXIS": AXES.index(problem.axis), "K": problem.k}
+        defines |= {"AXIS": AXES.index(problem.axis), "K": problem.k, "FEW": int(few(problem))}
         defines |= {f"VEC_{x}": count for x, count in zip("ABC", vectors(problem), strict=True)}
         return written("strips", defines)
 
@@ -82,5 +82,5 @@ class StripsStencil(CudaStencil):
         return Launch(
             grid=(grids.launched(c, most), 1, 1),
             block=(32 * c["warps"], 1, 1),
-            shared=int(shared_bytes(p, c["mma"], c["warps"], c["tile_n"])),
+            shared=int(shared_bytes(p, c["warps"], c["tile_n"])),
         )
