@@ -27,10 +27,8 @@ from tilewright.stencils.cuda.strips.needs import few, shared_bytes, vectors
 from tilewright.stencils.cuda.strips.space import params, rules
 from tilewright.targets.cuda.arguments import Argument
 
-LONGEST = 32
-"""A k up to which a lane's rows of A leave registers for three blocks of an SM. With this k groups in
-float64, and such as are split along m, took 1.4 and 1.1 times as long on an H200 as ``segments`` does; others
-were not timed."""
+LONGEST = {"s": 32, "d": 24}
+"""Types, and a k up to which a lane's rows of A leave registers for two blocks of four warps."""
 ROWS = 128
 """The fewest rows of C, those of a warp."""
 
@@ -43,14 +41,14 @@ class StripsStencil(CudaStencil):
 
     def accepts(self, problem: SegmentedProblem, device: Device) -> str | None:
         p = problem
-        if reason := other_type(p, ("s", "d")) or no_gpu(device):
+        if reason := other_type(p, LONGEST) or no_gpu(device):
             return reason
         if p.axis != "n":
             return f"{p.axis} is split, and columns of C are written here"
         if min(p.m, p.n, p.k, p.batch, p.groups) < 1:
             return "there is nothing to compute"
-        if p.k > LONGEST:
-            return f"k={p.k} is above {LONGEST}"
+        if p.k > (longest := LONGEST[p.dtype.letter]):
+            return f"k={p.k} is above {longest}"
         if max(*p.extents, p.batch, p.groups) > LARGEST or tiles(p, 32, 8) > LARGEST - grids.MOST:
             return f"{p.spelling} has an extent, a batch, a number of groups or of tiles above {LARGEST}"
         if p.m < ROWS:
