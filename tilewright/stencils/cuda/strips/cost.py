@@ -29,7 +29,7 @@ def best(space: Space, p: SegmentedProblem, device: Device) -> Config:
             tiles(p, height * w, t),
         )
         for w in numbers
-        for resident in (12, 8, 4, 3, 2, 1)
+        for resident in (16, 12, 8, 4, 3, 2, 1)
         for t in (64, 32, 16)
         for c in (4, 2, 1)
         if resident // w
