@@ -67,7 +67,7 @@ class StripsStencil(CudaStencil):
 
     def source(self, problem: SegmentedProblem, config: Config, device: Device) -> Source:
         defines = asked(problem) | persistent(config, device)
-        defines |= {"AXIS": AXES.index(problem.axis), "K": problem.k, "FEW": int(few(problem)), "FAR": config["blocks"]}
+        defines |= {"AXIS": AXES.index(problem.axis), "K": problem.k, "FEW": int(few(problem))}
         defines |= {f"VEC_{x}": count for x, count in zip("ABC", vectors(problem), strict=True)}
         return written("strips", defines)
 
