@@ -162,8 +162,9 @@ def strips(device: Device) -> Iterator[Job]:
     forms = [(letter, trans) for letter in "sd" for trans in ("nn", "tn", "nt", "tt")]
     for turn, (letter, trans) in enumerate(forms):
         given = {"wide": turn % 2 == 0, "sizes": turn % 2 == 1}
-        groups = MANY if turn % 3 == 2 else GROUPS
-        p = problem(f"{letter}:{trans}", "n", (300, 45, 4 + turn), groups, batch=2, gap=4, **given)
+        groups, k = MANY if turn % 3 == 2 else GROUPS, 4 + turn
+        n = 45 if letter == "s" else 4 * k * groups + 5
+        p = problem(f"{letter}:{trans}", "n", (300, n, k), groups, batch=2, gap=4, **given)
         yield made(stencil, p, stencil.default(p, device), f"strips_{letter}_{trans}", device)
 
 

@@ -1,5 +1,6 @@
-// The borders of few groups, and tiles by them: what segments/groups.cuh and segments/scheduler.cuh are for any number. Every warp
-// has all borders in its lanes and looks tiles up by itself: no shared memory, and no warp waits for another before it begins.
+// The borders of few groups, and the tiles that they make: what segments/groups.cuh and segments/scheduler.cuh are for any number.
+// Every warp has all borders in its lanes and looks tiles up by itself: no shared memory, and no warp waits for another before it
+// begins, which blocks that end after a tile do often.
 #pragma once
 
 struct GroupTable {};
@@ -7,9 +8,9 @@ struct GroupTable {};
 // Entry i (groups, and what is in front of them and behind) is that of lane i.
 struct Groups {
     const Segments &g;
-    int end;        // of the lane's entry
-    int after;      // tiles up to its end
-    bool left = true;
+    int end;           // where the lane's entry ends
+    int after;         // tiles up to there
+    bool left = true;  // there is one chunk of groups
 
     INLINE Groups(const Segments &g, GroupTable &) : g(g) {
         const int lane = threadIdx.x % 32, entries = g.groups + g.first + 1, most = g.n;
@@ -41,7 +42,7 @@ struct TileScheduler {
     int tile;
     int group, matrix;
     int m, n, end_m, end_n;
-    int first_n, terms;  // the group's first column, and what is summed over
+    int terms;  // what is summed over
 
     INLINE TileScheduler(const Groups &groups) : groups(groups), tile(blockIdx.x) { find(); }
 
@@ -66,10 +67,11 @@ struct TileScheduler {
 
     INLINE void locate() {
         const Segments &g = groups.g;
+        // As many entries as have all their tiles before this one.
         const int entry = __popc(__ballot_sync(0xffffffff, groups.after <= tile)), before = max(entry - 1, 0);
         const int begin = __shfl_sync(0xffffffff, groups.end, before), tiles = __shfl_sync(0xffffffff, groups.after, before);
         end_n = __shfl_sync(0xffffffff, groups.end, entry);
-        first_n = entry ? begin : 0;
+        const int first_n = entry ? begin : 0;
         group = entry - g.first;
         end_m = g.m;
         terms = groups.exists(group) ? g.k : 0;

@@ -12,6 +12,9 @@
 //     ...         |                                      a warp has ROWS / RUN such strips of 32 * RUN rows
 //                 +--------------------------------
 //
+// The parts: operands.cuh (what a lane reads and writes), multiply.cuh (a tile of it), prefetch.cuh (what later tiles read), and
+// the borders of groups: few.cuh, where a warp has all of them in its lanes, else those of `segments`.
+//
 // Requires: addresses, leading dimensions and all strides that are multiples of VEC_A, VEC_B and VEC_C elements, which are 1
 // where the contiguous axis of an operand is the one that is split. Fewer than 2^31 tiles.
 #include "segments/argument.cuh"
@@ -53,8 +56,11 @@
 #ifndef BLOCKS
 #define BLOCKS 2  // resident blocks: persistent blocks per multiprocessor that registers must allow
 #endif
-#ifndef FAR
-#define FAR 0  // what the tile reads that comes so many tiles later is asked for; 0: nothing
+#ifndef AHEAD
+#define AHEAD 0  // what is read of the tile that comes so many tiles later is asked for; 0: nothing is
+#endif
+#ifndef ONCE
+#define ONCE 0  // whether C is written as what is not used again
 #endif
 
 // ---- what follows from them ---------------------------------------------------------------------
@@ -72,6 +78,7 @@ constexpr int AT_TABLE = WARPS * 2 * OF_B * SIZE;
 
 static_assert(TYPE_BITS >= 32, "type: numbers of 32 and 64 bits");
 static_assert(AXIS == 0 || AXIS == 1, "axis: m or n is split");
+static_assert(!FEW || AXIS == 1, "few: columns are split where lanes have the borders");
 static_assert(ALPHA_ONE && BETA == 0, "plain: products of groups are neither scaled nor added to C");
 static_assert(ROWS % RUN == 0, "rows-whole: a lane writes whole vectors of C");
 static_assert(TILE_N % COLUMNS == 0, "columns-whole: a tile is made of whole turns");
@@ -86,7 +93,7 @@ extern __shared__ __align__(16) unsigned char shared_memory[];
 #include "segments/groups.cuh"
 #include "segments/scheduler.cuh"
 #endif
-#include "strips/lanes.cuh"
+#include "strips/multiply.cuh"
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) strips(const __grid_constant__ Segments g) {
     _Pragma("unroll 1") for (Groups groups(g, *(GroupTable *)(shared_memory + AT_TABLE)); groups.valid(); groups.next())

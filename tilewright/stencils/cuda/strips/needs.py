@@ -12,6 +12,7 @@ from tilewright.stencils.cuda.common import WIDEST
 from tilewright.stencils.cuda.segments.needs import aligned
 
 LANES = 32
+"""Of a warp."""
 
 
 def vectors(p: SegmentedProblem) -> tuple[int, int, int]:
@@ -26,16 +27,17 @@ def entries(p: SegmentedProblem) -> int:
 
 
 def few(p: SegmentedProblem) -> bool:
-    """Whether every warp has all borders in its lanes."""
+    """Whether a warp has the borders of all groups in its lanes."""
     return entries(p) <= LANES
 
 
 def shared_bytes(p: SegmentedProblem, warps: Any, tile_n: Any) -> Any:
-    """Shared memory of a block: of each warp columns of B of two tiles, and the table of groups."""
+    """Shared memory of a block: of each warp columns of B of two tiles, and the table of groups, if there is
+    one."""
     word = WIDEST // p.dtype.itemsize
     along, across = (tile_n, p.k) if p.transposed_b else (p.k, tile_n)
     columns = 2 * warps * across * (-(-along // word) * WIDEST)
-    return columns + (0 if few(p) else (2 * (32 * warps + 1) + 64) * 4)
+    return columns + (0 if few(p) else (2 * (LANES * warps + 1) + 64) * 4)
 
 
 def registers(p: SegmentedProblem, rows: Any, columns: Any) -> Any:

@@ -2,7 +2,15 @@
 // warp read the same; columns of C.
 #pragma once
 
-#include "strips/read.cuh"
+INLINE constexpr int divisor_of(int a, int b) { return b ? divisor_of(b, a % b) : a; }
+
+// COUNT neighbours of an operand.
+template <int COUNT> INLINE void read(Element (&x)[COUNT], const Stored *from) {
+    typedef typename Vector<COUNT * SIZE>::Type Type;
+    Pack<COUNT> found;
+    found.vector = __ldg((const Type *)from);
+    UNROLL for (int i = 0; i < COUNT; i++) x[i] = found.element[i];
+}
 
 // The same place one stored column further: where the compiler cannot compute all of them in advance, and hold them.
 INLINE const Stored *further(const Stored *at, long long ld) {
@@ -71,13 +79,29 @@ INLINE void add_products(Element (&sum)[COLUMNS][ROWS], const Element (&x)[K][RO
     }
 }
 
+// A vector of C. What is written once makes room in the second-level cache before anything else.
+INLINE void write(unsigned int *to, unsigned int x) {
+    if (ONCE) asm volatile("st.global.cs.b32 [%0], %1;" ::"l"(to), "r"(x) : "memory");
+    else global_store(to, x);
+}
+INLINE void write(uint2 *to, uint2 x) {
+    if (ONCE) asm volatile("st.global.cs.v2.b32 [%0], {%1,%2};" ::"l"(to), "r"(x.x), "r"(x.y) : "memory");
+    else global_store(to, x);
+}
+INLINE void write(uint4 *to, uint4 x) {
+    if (ONCE)
+        asm volatile("st.global.cs.v4.b32 [%0], {%1,%2,%3,%4};" ::"l"(to), "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w) : "memory");
+    else
+        global_store(to, x);
+}
+
 // A lane's rows of a column of C, of which `rows` are left, or more than it has if WHOLE.
 template <bool WHOLE> INLINE void store_rows(Stored *to, const Element (&sum)[ROWS], int rows) {
     UNROLL for (int i = 0; i < ROWS; i += RUN) {
         Pack<RUN> found;
         UNROLL for (int e = 0; e < RUN; e++) found.element[e] = sum[i + e];
         if (WHOLE || below(i) + RUN <= rows)
-            global_store((typename Vector<RUN * SIZE>::Type *)(to + below(i)), found.vector);
+            write((typename Vector<RUN * SIZE>::Type *)(to + below(i)), found.vector);
         else
             UNROLL for (int e = 0; e < RUN; e++) if (below(i) + e < rows) to[below(i) + e] = found.element[e];
     }

@@ -14,7 +14,7 @@ from tilewright.model import Device, SegmentedProblem
 from tilewright.space import Param, Rule
 from tilewright.stencils.cuda import grids, limits
 from tilewright.stencils.cuda.segments.stencil import tiles
-from tilewright.stencils.cuda.strips.needs import entries, registers, shared_bytes, vectors
+from tilewright.stencils.cuda.strips.needs import LANES, entries, registers, shared_bytes, vectors
 
 PER_SM = (1, 2, 3, 4, 5, 6, 8, 12, 16)
 
@@ -27,17 +27,12 @@ def params(p: SegmentedProblem, device: Device) -> list[Param]:
         Param("tile_n", (8, 16, 32, 64, 128, 256)),
         Param("blocks", tuple(count * device["sms"] for count in PER_SM)),
         grids.param(),
+        Param("ahead", (0, 1), absent=0),
+        Param("once", (0, 1), absent=0),
     ]
 
 
 def rules(p: SegmentedProblem, device: Device) -> Iterator[Rule]:
-    yield from _of_the_tile(p, device)
-    yield from _of_the_block(p, device)
-    yield from _of_the_grid(p, device)
-
-
-def _of_the_tile(p: SegmentedProblem, device: Device) -> Iterator[Rule]:
-    """How a warp's part of C is dealt out to lanes."""
     run = vectors(p)[2]
     yield Rule(
         "rows-whole",
@@ -53,15 +48,11 @@ def _of_the_tile(p: SegmentedProblem, device: Device) -> Iterator[Rule]:
     )
     yield Rule("wide-c", "soft", "the widest access that is aligned is the fastest", lambda rows: rows >= run)
 
-
-def _of_the_block(p: SegmentedProblem, device: Device) -> Iterator[Rule]:
-    """What the device can hold."""
-
     def needed(rows: Any, columns: Any) -> Any:
         return registers(p, rows, columns)
 
     def threads(warps: Any) -> Any:
-        return 32 * warps
+        return LANES * warps
 
     yield limits.registers_per_thread(device, needed)
 
@@ -71,20 +62,13 @@ def _of_the_block(p: SegmentedProblem, device: Device) -> Iterator[Rule]:
     yield limits.threads_per_block(device)
     yield limits.shared_per_block(device, shared, "columns of two tiles fit")
     yield from limits.resident_rules(
-        device,
-        threads,
-        lambda rows, columns, warps: 32 * warps * needed(rows, columns),
-        shared,
+        device, threads, lambda rows, columns, warps: LANES * warps * needed(rows, columns), shared
     )
     yield limits.warps_enough(device)
-
-
-def _of_the_grid(p: SegmentedProblem, device: Device) -> Iterator[Rule]:
-    """What blocks that end after some tiles need."""
-    yield grids.rule(p, device, lambda rows, warps, tile_n: tiles(p, 32 * rows * warps, tile_n))
+    yield grids.rule(p, device, lambda rows, warps, tile_n: tiles(p, LANES * rows * warps, tile_n))
     yield Rule(
         "borders-once",
         "soft",
-        "blocks that end look at all borders once",
-        lambda warps, per_block: (per_block == 0) | (entries(p) <= 32 * warps),
+        "blocks that end look at all borders at once",
+        lambda warps, per_block: (per_block == 0) | (entries(p) <= LANES * warps),
     )

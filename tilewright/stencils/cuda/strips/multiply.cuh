@@ -24,7 +24,7 @@ template <bool WHOLE> INLINE void multiply_tile(const TileScheduler &tile, const
     Element x[K][ROWS];
     if (terms) load_rows<WHOLE>(x, tile.a(), g.lda, row, rows);
     else UNROLL for (int k = 0; k < K; k++) UNROLL for (int i = 0; i < ROWS; i++) x[k][i] = zero();
-    if (FAR) prefetch(tile, warp, lane);
+    if (AHEAD) prefetch(tile, warp, lane);
     cp_async_wait<1>();
     __syncwarp();  // the whole warp sees all columns
     int left = min(TILE_N, tile.end_n - tile.n);
