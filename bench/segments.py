@@ -4,8 +4,8 @@ named   shapes of public programs: mixtures of experts with many rows and with f
         weights, and MACE's products by element, as one tensor split along rows or columns
 drawn   shapes at random, which no choice was made from: 8 to 128 groups of 1 to 512 rows in the mean, sizes
         by a gamma distribution, extents log-uniform in 64..4096
-short   groups of float32 and float64 at random with a k of 8 to 32, as weights by element have: 4 to 64 of 8 to
-        512 rows in the mean, 64 to 1024 columns of C, a batch of some 300 MB
+short   groups of float32 and float64 at random with a k of 8 to 32, as weights by element have: 4 to 64 of 8
+        to 512 rows in the mean, 64 to 1024 columns of C, a batch of some 300 MB
 complex mixtures of experts in complex half: forward, and the gradients of both operands
 
 Ours is ``tw.segment_matmul`` with offsets on the GPU, untuned. In turns with it: a loop of ``torch.mm`` or

@@ -165,7 +165,8 @@ def strips(device: Device) -> Iterator[Job]:
         groups, k = MANY if turn % 3 == 2 else GROUPS, 4 + turn
         n = 45 if letter == "s" else 4 * k * groups + 5
         p = problem(f"{letter}:{trans}", "n", (300, n, k), groups, batch=2, gap=4, **given)
-        yield made(stencil, p, stencil.default(p, device), f"strips_{letter}_{trans}", device)
+        config = stencil.default(p, device).with_(ahead=turn % 2, once=turn // 2 % 2)
+        yield made(stencil, p, config, f"strips_{letter}_{trans}", device)
 
 
 def experts(device: Device) -> Iterator[Job]:
