@@ -4,6 +4,8 @@ named   shapes of public programs: mixtures of experts with many rows and with f
         weights, and MACE's products by element, as one tensor split along rows or columns
 drawn   shapes at random, which no choice was made from: 8 to 128 groups of 1 to 512 rows in the mean, sizes
         by a gamma distribution, extents log-uniform in 64..4096
+short   groups of float32 and float64 at random with a k of 8 to 32, as weights by element have: 4 to 64 of 8
+        to 512 rows in the mean, 64 to 1024 columns of C, a batch of some 300 MB
 complex mixtures of experts in complex half: forward, and the gradients of both operands
 
 Ours is ``tw.segment_matmul`` with offsets on the GPU, untuned. In turns with it: a loop of ``torch.mm`` or
@@ -44,6 +46,8 @@ CALLS = 4
 AHEAD = 60_000
 """Clocks for which the GPU waits while a graph is launched."""
 EAGER = "eager"
+SHORT_BYTES = 3e8
+"""Of the operands of a shape with a short k."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +116,19 @@ def drawn(letters: list[str], count: int, seed: int) -> Iterator[Shape]:
         if groups * x * y * DTYPES[letter].itemsize < 4e9:
             split = "k" if number % 4 == 3 else "m"
             yield Shape(f"drawn {number}", letter, split, groups * rows, (x, y), groups)
+
+
+def short(letters: list[str], count: int, seed: int) -> Iterator[Shape]:
+    """Shapes with a short k that nothing was chosen by."""
+    draw = np.random.default_rng([seed, 1])
+    for number in range(count):
+        letter = letters[number % len(letters)]
+        size = DTYPES[letter].itemsize
+        groups, k = int(2 ** draw.uniform(2, 6)), int(2 ** draw.uniform(3, 5))
+        columns = -(-int(2 ** draw.uniform(6, 10)) * size // 16) * 16 // size
+        length = groups * int(2 ** draw.uniform(3, 9))
+        batch = max(2, int(SHORT_BYTES / (size * (groups * k * columns + length * (k + columns)))))
+        yield Shape(f"short {number}", letter, "m", length, (k, columns), groups, batch, draw.uniform(0.5, 3))
 
 
 def operands(torch: Any, shape: Shape) -> tuple[Any, Any]:
@@ -354,7 +371,8 @@ def main() -> None:
     """Measure, print and keep."""
     parser = lines.parser("bench.segments", __doc__)
     add = parser.add_argument
-    add("--parts", default="named,drawn", help="default: named,drawn; complex beside them")
+    add("--parts", default="named,drawn", help="default: named,drawn; short and complex beside them")
+    add("--only", default="", help="shapes whose name has this in it")
     add("--types", default="h,b,s,d,c,z", help="of what is drawn (default: h,b,s,d,c,z)")
     add("--count", type=int, default=36, help="shapes that are drawn (default: 36)")
     add("--seed", type=int, default=1, help="of what is drawn (default: 1)")
@@ -374,20 +392,24 @@ def main() -> None:
     wanted = lines.words(options.parts)
     if "named" in wanted:
         for shape in NAMED:
-            add_line(line_of(torch, shape, options.rounds))
+            if options.only in shape.name:
+                add_line(line_of(torch, shape, options.rounds))
     if "complex" in wanted:
         for shape in COMPLEX:
             add_line(complex_line(torch, shape, options.rounds))
-    if "drawn" in wanted:
+    for part, draws, letters in (("drawn", drawn, "hbsdcz"), ("short", short, "sd")):
+        if part not in wanted:
+            continue
         found = []
-        for shape in drawn(lines.letters(options.types), options.count, options.seed):
+        asked = [letter for letter in lines.letters(options.types) if letter in letters]
+        for shape in draws(asked, options.count, options.seed):
             found.append(line_of(torch, shape, options.rounds))
             add_line(found[-1])
         if found:
             ratios = np.array([line["of_loop"] for line in found])
             mean, least = float(np.exp(np.log(ratios).mean())), float(ratios.min())
-            sink.write({"kind": "drawn", "count": len(found), "of_loop": {"mean": mean, "least": least}})
-            console.print(f"drawn: x {mean:.2f} of the loop in the geometric mean, {least:.2f} at least")
+            sink.write({"kind": part, "count": len(found), "of_loop": {"mean": mean, "least": least}})
+            console.print(f"{part}: x {mean:.2f} of the loop in the geometric mean, {least:.2f} at least")
 
 
 if __name__ == "__main__":

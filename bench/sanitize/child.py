@@ -141,7 +141,7 @@ def _nest(job: Job, p: Problem, binary: Binary, unread: bool) -> str:
 
 def _groups(job: Job, p: SegmentedProblem, binary: Binary, unread: bool) -> str:
     """The same for groups that share an axis."""
-    made = groups.drawn(p, groups.BORDERS[p.sizes])
+    made = groups.drawn(p, groups.borders(p))
     memories = [driver.allocate(values.nbytes) for values in made.values]
     for name, values, memory in zip("ABC", made.values, memories, strict=True):
         if not (unread and name == "C"):

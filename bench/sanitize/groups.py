@@ -19,6 +19,8 @@ Array = NDArray[Any]
 SIZE, GROUPS = (70, 45, 37), 5
 BORDERS = ([9, 9, 30, 21, 99], [9, -3, 8, 40, 1])
 """Of offsets and of sizes: with a group of nothing, backwards, and past the end."""
+MANY = 40
+"""More groups than a warp has lanes."""
 
 
 def problem(
@@ -48,6 +50,12 @@ def problem(
     steps = tuple(whole[name] * (name == stacked) for name in "abc")
     strides = tuple(whole[name] * (groups if name == stacked else 1) for name in "abc")
     return p.with_(**leading, strides=strides, steps=steps)
+
+
+def borders(p: SegmentedProblem) -> list[int]:
+    """The same for all groups of a problem, the last one again and again where there are more."""
+    found = BORDERS[p.sizes]
+    return found + found[-1:] * (p.groups - len(found))
 
 
 def ranges(p: SegmentedProblem, offsets: Sequence[int]) -> list[tuple[int, int]]:
@@ -148,12 +156,17 @@ def segments(device: Device) -> Iterator[Job]:
 
 
 def strips(device: Device) -> Iterator[Job]:
-    """All transpositions of a short k, with rows behind those of the last warp."""
+    """All transpositions of a short k, with rows behind those of the last warp; groups whose borders lie in
+    the lanes of a warp, and more."""
     stencil = STENCILS["strips"]
-    for turn, trans in enumerate(("nn", "tn", "nt", "tt")):
-        forms = {"wide": turn % 2 == 0, "sizes": turn % 2 == 1}
-        p = problem(f"s:{trans}", "n", (300, 45, 4 + turn), GROUPS, batch=2, gap=4, **forms)
-        yield made(stencil, p, stencil.default(p, device), f"strips_s_{trans}", device)
+    forms = [(letter, trans) for letter in "sd" for trans in ("nn", "tn", "nt", "tt")]
+    for turn, (letter, trans) in enumerate(forms):
+        given = {"wide": turn % 2 == 0, "sizes": turn % 2 == 1}
+        groups, k = MANY if turn % 3 == 2 else GROUPS, 4 + turn
+        n = 45 if letter == "s" else 4 * k * groups + 5
+        p = problem(f"{letter}:{trans}", "n", (300, n, k), groups, batch=2, gap=4, **given)
+        config = stencil.default(p, device).with_(ahead=turn % 2, once=turn // 2 % 2)
+        yield made(stencil, p, config, f"strips_{letter}_{trans}", device)
 
 
 def experts(device: Device) -> Iterator[Job]:

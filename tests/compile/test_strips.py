@@ -10,7 +10,7 @@ from tests.emulator.segments import problem, segments_wrongs
 from tilewright.errors import CompileError
 from tilewright.model import Device, SegmentedProblem
 from tilewright.stencils.cuda.strips.stencil import StripsStencil
-from tilewright.targets.cuda import nvrtc
+from tilewright.targets.cuda import disassemble, nvrtc
 from tilewright.targets.cuda.capability import named
 
 pytestmark = [
@@ -23,18 +23,36 @@ A100, H200 = named("a100"), named("h200")
 
 
 @pytest.mark.parametrize(
-    ("spelling", "axis", "k", "device"),
+    ("spelling", "k", "groups", "device"),
     [
-        ("s:nn", "n", 16, H200),
-        ("s:tt", "n", 15, A100),
-        ("s:nt", "n", 9, H200),
+        ("s:nn", 16, 10, H200),
+        ("s:tt", 15, 10, A100),
+        ("s:nt", 9, 10, H200),
+        ("s:tn", 32, 40, H200),
+        ("s:nn", 32, 10, A100),
+        ("d:nn", 16, 10, H200),
+        ("d:tn", 16, 40, H200),
+        ("d:nt", 13, 10, A100),
+        ("d:nn", 16, 40, A100),
     ],
     ids=lambda value: getattr(value, "key", str(value)),
 )
-def test_defaults_spill_nothing(spelling: str, axis: str, k: int, device: Device) -> None:
-    p = problem(spelling, axis, (768, 3424, k), 10, batch=3)
+def test_defaults_spill_nothing(spelling: str, k: int, groups: int, device: Device) -> None:
+    p = problem(spelling, "n", (768, 3424, k), groups, batch=3)
     facts = nvrtc.compile(STRIPS.source(p, STRIPS.default(p, device), device), device).facts
     assert (facts["spills"], facts["stack"], facts["warnings"]) == (0, 0, 0), (p.key, device.key)
+
+
+@pytest.mark.parametrize("device", [A100, H200], ids=lambda device: device.key)
+def test_what_is_asked_for_early_and_written_once_is_in_the_code(device: Device) -> None:
+    p = problem("s:nn", "n", (768, 3424, 16), 10, batch=32)
+    config = STRIPS.default(p, device)
+    for value in (0, 1):
+        source = STRIPS.source(p, config.with_(ahead=value, once=value), device)
+        text = disassemble.ptx(source, device)
+        assert ("prefetch.global.L2" in text, "st.global.cs.v4" in text) == (bool(value), bool(value))
+        facts = nvrtc.compile(source, device).facts
+        assert (facts["spills"], facts["warnings"]) == (0, 0)
 
 
 def test_a_hard_rule_speaks_when_it_is_broken() -> None:
@@ -44,12 +62,20 @@ def test_a_hard_rule_speaks_when_it_is_broken() -> None:
         nvrtc.compile(STRIPS.source(p, broken, H200), H200)
 
 
+BOTH = {"ahead": 1, "once": 1}
 CASES: list[tuple[SegmentedProblem, list[int], dict[str, Any]]] = [
     # A group of nothing, columns that are no group's, and a warp without rows of the second tile.
     (problem("s:nn", "n", (300, 21, 5), 3, batch=2), [9, 9, 18], {"warps": 2}),
     # Sizes of groups, more than the axis has.
-    (problem("s:tt", "n", (132, 11, 4), 3, sizes=True), [9, 0, 99], {}),
+    (problem("s:tt", "n", (132, 11, 4), 3, sizes=True), [9, 0, 99], BOTH),
     (problem("s:nt", "n", (128, 10, 7), 3, first=True, wide=True), [1, 3, 5, 8], {"columns": 2}),
+    # Numbers that no border can be, and sizes whose sum no 32 bits hold.
+    (problem("d:nn", "n", (130, 41, 3), 3, batch=2), [-7, 2**31 - 1, 3], {"per_block": 1, **BOTH}),
+    (problem("d:tn", "n", (128, 26, 2), 3, sizes=True), [2**31 - 1, 2**31 - 1, 5], {}),
+    # As many borders as a warp has lanes, and one more.
+    (problem("s:nn", "n", (128, 70, 2), 31), [2 * i for i in range(31)], {"per_block": 1}),
+    (problem("s:nn", "n", (128, 70, 2), 32), [2 * i for i in range(32)], BOTH),
+    (problem("s:tn", "n", (132, 70, 3), 30, first=True), [i * i // 10 for i in range(31)], BOTH),
 ]
 
 

@@ -170,6 +170,34 @@ def test_more_groups_of_complex_halves_than_threads_of_a_block(torch: Any, form:
     assert float(((wide(torch, got) - want).abs() / (size + 1e-4)).max()) <= LIMITS["hc"]
 
 
+@pytest.mark.parametrize(
+    "config", [{"once": 0}, {"once": 1, "ahead": 1, "warps": 1, "blocks": 132, "per_block": 2}]
+)
+@pytest.mark.parametrize("groups", [7, 40])
+@pytest.mark.parametrize("letter", ["s", "d"])
+def test_weights_by_element(torch: Any, letter: str, groups: int, config: dict[str, int]) -> None:
+    """Borders in the lanes of a warp, and in a table of the block."""
+    length, draw = 1500, np.random.default_rng(groups)
+    a, b = values(torch, letter, 5, length, 8), values(torch, letter, groups, 5, 8, 260, seed=1)
+    ordered = np.sort(draw.integers(0, length + 1, groups))
+    for given in (
+        ordered,
+        draw.integers(-9, length + 9, groups),
+        np.full(groups, 2**31 - 1),
+        np.zeros(groups),
+    ):
+        ends = torch.tensor(given, dtype=torch.int32, device="cuda")
+        ranges = clamped(np.array(given), length, groups, False)
+        want, size = (
+            wanted(torch, *pair, ranges, "m")
+            for pair in ((wide(torch, a), wide(torch, b)), (wide(torch, a).abs(), wide(torch, b).abs()))
+        )
+        out = torch.full_like(want, float("nan")).to(a.dtype)
+        # A parameter of no other stencil.
+        tw.segment_matmul(a, b, ends, config=config, out=out)
+        assert float(((wide(torch, out) - want).abs() / (size + 1e-30)).max()) <= LIMITS[letter]
+
+
 @pytest.mark.parametrize("letter", ["s", "hc"])
 def test_a_graph_goes_by_the_borders_that_are_there_when_it_is_replayed(torch: Any, letter: str) -> None:
     a, b = values(torch, letter, 100, 24), values(torch, letter, 4, 24, 40, seed=1)

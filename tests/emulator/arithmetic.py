@@ -198,6 +198,8 @@ def expression(opcode: str, source: Callable[[int, str], str]) -> tuple[str, str
             return f"np.{name}imum({source(1, kind)}, {source(2, kind)})", kind
         case "neg":
             return f"-{source(1, kind)}", kind
+        case "popc":
+            return f"np.bitwise_count({source(1, kind)}).astype(np.uint32)", "u32"
         case "abs":
             return f"abs({source(1, kind)})", kind
         case "not":

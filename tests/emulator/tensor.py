@@ -38,6 +38,7 @@ def operation(compiler: Compiler, instruction: Instruction, following: int) -> O
         "stmatrix.sync": _matrices_back,
         "movmatrix.sync": _matrix_turned,
         "shfl.sync": _shuffle,
+        "vote.sync": _ballot,
         "wgmma.mma_async": _wgmma,
         "wgmma.fence": _nothing,
         "wgmma.commit_group": _nothing,
@@ -84,6 +85,22 @@ def _nothing(compiler: Compiler, parts: list[str], operands: tuple[str, ...]) ->
 def _halves(words: list[Array], kind: str) -> Array:
     """Registers of two numbers each as float32: (register, lane, 2)."""
     return np.stack([widened(word.view(np.uint16), kind).reshape(LANES, 2) for word in words])
+
+
+# ---- vote.sync ------------------------------------------------------------------------------------------
+
+
+def _ballot(compiler: Compiler, parts: list[str], operands: tuple[str, ...]) -> Operation:
+    if parts[2] != "ballot":
+        raise ValueError(f"not understood: {'.'.join(parts)}")
+    read, put = compiler.reader(operands[1], "pred"), compiler.write(operands[0])
+
+    def vote(w: Warp) -> int:
+        bits = int(np.where(read(w), 1 << LANE, 0).sum())
+        put(w, np.full(LANES, bits, np.uint32))
+        return 0
+
+    return vote
 
 
 # ---- mma.sync -------------------------------------------------------------------------------------------

@@ -9,9 +9,11 @@ import pytest
 
 import tilewright.stencils.cuda.strips.stencil as module
 from bench.sanitize.groups import problem
+from tilewright.model import SegmentedProblem
 from tilewright.space import HARDWARE
-from tilewright.stencils.cuda.source import program
-from tilewright.stencils.cuda.strips.stencil import LONGEST, StripsStencil
+from tilewright.stencils.cuda.source import LAUNCHED, program
+from tilewright.stencils.cuda.strips.needs import LANES, shared_bytes
+from tilewright.stencils.cuda.strips.stencil import COLUMNS, LONGEST, StripsStencil
 from tilewright.targets.cuda.capability import named
 
 pytestmark = pytest.mark.pure
@@ -27,7 +29,7 @@ def test_every_name_of_the_kernel_is_defined_and_no_other() -> None:
     defines = [name for name, _ in STRIPS.source(p, STRIPS.default(p, H200), H200).defines]
     known = set(re.findall(r"^#ifndef (\w+)$", KERNEL + SHARED, re.M))
     assert sorted(defines) == sorted(known - {"BRAIN"})
-    names = [param.name.upper() for param in STRIPS.space(p, H200).params]
+    names = [param.name.upper() for param in STRIPS.space(p, H200).params if param.name not in LAUNCHED]
     block = KERNEL[KERNEL.index("the parameters of the space") : KERNEL.index("what follows from them")]
     assert sorted(re.findall(r"^#ifndef (\w+)$", block, re.M)) == sorted(names)
 
@@ -36,11 +38,13 @@ def test_every_name_of_the_kernel_is_defined_and_no_other() -> None:
     ("spelling", "axis", "fields", "reason"),
     [
         ("h:nn", "n", {}, "type h"),
-        ("d:nn", "n", {}, "type d"),
+        ("c:nn", "n", {}, "type c"),
         ("s:nt", "k", {}, "k is split"),
         ("s:nn", "m", {}, "m is split"),
         ("s:nn", "n", {"m": 96}, "m=96"),
-        ("s:nn", "n", {"k": LONGEST + 1}, f"k={LONGEST + 1}"),
+        ("s:nn", "n", {"k": LONGEST["s"] + 1}, f"k={LONGEST['s'] + 1}"),
+        ("d:nn", "n", {"k": LONGEST["d"] + 1}, f"k={LONGEST['d'] + 1}"),
+        ("d:nn", "n", {"n": COLUMNS * 8 * 4 - 1}, f"n={COLUMNS * 8 * 4 - 1}"),
         ("s:nn", "n", {"k": 0}, "nothing to compute"),
         ("s:nn", "n", {"align": 2}, "not of an element's 4"),
         ("s:nn", "n", {"ldc": 129}, "multiple of 16 bytes"),
@@ -58,11 +62,55 @@ def test_it_needs_a_gpu_with_asynchronous_copies() -> None:
     assert STRIPS.accepts(problem("s:nn", "n", (128, 64, 8), 4), FERMI) is not None
 
 
-@pytest.mark.parametrize(("m", "warps"), [(128, 1), (768, 3), (1024, 4), (300, 3)])
-def test_the_choice_leaves_few_warps_without_rows(m: int, warps: int) -> None:
-    for k in (1, LONGEST):
-        p = problem("s:nn", "n", (m, 3424, k), 10, batch=4)
+def test_a_short_k_is_served() -> None:
+    for letter, longest in LONGEST.items():
+        p = problem(f"{letter}:nn", "n", (128, COLUMNS * longest * 4, longest), 4)
+        assert STRIPS.accepts(p, H200) is None
+
+
+@pytest.mark.parametrize("letter", ["s", "d"])
+@pytest.mark.parametrize(
+    ("m", "groups", "warps"), [(128, 10, 1), (768, 10, 1), (300, 10, 1), (768, 90, 3), (1024, 60, 2)]
+)
+def test_the_choice_leaves_few_warps_without_rows(letter: str, m: int, groups: int, warps: int) -> None:
+    for k in (1, LONGEST[letter]):
+        p = problem(f"{letter}:nn", "n", (m, 3424, k), groups, batch=4)
         config = STRIPS.default(p, H200)
         broken = [rule.name for rule in STRIPS.space(p, H200).why(config) if rule.kind in HARDWARE]
         assert not broken, (p.key, config, broken)
-        assert (config["warps"], config["blocks"] // H200["sms"]) == (warps, 12 // warps)
+        assert config["warps"] == warps
+        assert 8 // warps <= config["blocks"] // H200["sms"] <= 12 // warps
+
+
+def test_blocks_end_where_much_is_written_and_one_look_sees_all_borders() -> None:
+    def blocks(groups: int, batch: int) -> int:
+        p = problem("s:nn", "n", (768, 3424, 16), groups, batch=batch)
+        config = STRIPS.default(p, H200)
+        return int(config["per_block"])
+
+    assert blocks(10, 32) == 1
+    assert blocks(31, 32) == 1
+    assert blocks(90, 32) > 0
+    # What the second-level cache holds, and more borders than threads of any block.
+    assert blocks(10, 1) == 0
+    assert blocks(300, 32) == 0
+
+
+def test_a_table_of_borders_is_kept_where_lanes_do_not_hold_them() -> None:
+    def defines(p: SegmentedProblem) -> dict[str, str]:
+        return dict(STRIPS.source(p, STRIPS.default(p, H200), H200).defines)
+
+    for first in (False, True):
+        most = LANES - 1 - first
+        few, many = (problem("s:nn", "n", (128, 512, 4), n, first=first) for n in (most, most + 1))
+        assert (defines(few)["FEW"], defines(many)["FEW"]) == ("1", "0")
+        held, kept = (shared_bytes(p, 2, 64) for p in (few, many))
+        assert kept - held == (2 * (64 + 1) + 64) * 4
+
+
+def test_later_tiles_are_those_after_all_that_are_on_the_device() -> None:
+    p = problem("s:nn", "n", (768, 3424, 16), 10, batch=32)
+    config = STRIPS.default(p, H200)
+    for ahead in (0, 1):
+        source = STRIPS.source(p, config.with_(ahead=ahead), H200)
+        assert dict(source.defines)["AHEAD"] == str(ahead * config["blocks"])

@@ -17,10 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.model import Config, Device, Problem
+from tilewright.model import Config, Device, Problem, SegmentedProblem
 from tilewright.space import Param, Rule, arguments
 from tilewright.stencils.cuda.limits import Needed
 
+Asked = Problem | SegmentedProblem
 PER_BLOCK = (0, 1, 2, 4, 8, 16, 32)
 """Tiles that a block takes before it ends; 0: it stays until none is left."""
 MOVED = 384 * 1024
@@ -62,7 +63,7 @@ def staying(config: Config) -> Config:
     return Config({**config, "per_block": 0}) if "per_block" in config else config
 
 
-def rule(p: Problem, device: Device, tiles: Needed, moved: int = MOVED) -> Rule:
+def rule(p: Asked, device: Device, tiles: Needed, moved: int = MOVED) -> Rule:
     """Blocks stay, or end after the one number of tiles that makes their lives about as long as they should
     be: that an SM moves so many bytes meanwhile. ``tiles`` are those of a launch."""
 
@@ -78,7 +79,7 @@ def rule(p: Problem, device: Device, tiles: Needed, moved: int = MOVED) -> Rule:
 
 
 def slower(
-    p: Problem,
+    p: Asked,
     device: Device,
     columns: Mapping[str, Any],
     tiles: Any,
@@ -95,14 +96,14 @@ def slower(
     return np.where(per_block == 0, 1.0, np.where(pays, GAIN, 1.02) * (1 + 0.01 * far))
 
 
-def hoped(p: Problem, device: Device, blocks: Any, tiles: Any, least: Any = LEAST) -> Any:
+def hoped(p: Asked, device: Device, blocks: Any, tiles: Any, least: Any = LEAST) -> Any:
     """The same with the best ``per_block`` of each config, of which only ``blocks`` are known."""
     pays = (blocks // device["sms"] >= least) & (tiles > blocks) & _lasts(p, device)
     return np.where(pays, GAIN, 1.0)
 
 
 def ended(
-    p: Problem, device: Device, config: Config, tiles: int, least: int = LEAST, moved: int = MOVED
+    p: Asked, device: Device, config: Config, tiles: int, least: int = LEAST, moved: int = MOVED
 ) -> Config:
     """A config with the tiles of a block that a life of so many bytes asks for."""
     stay = config["blocks"]
@@ -112,15 +113,15 @@ def ended(
     return Config({**config, "per_block": fits[int(np.argmin(cost))]})
 
 
-def _moved(p: Problem) -> int:
+def _moved(p: Asked) -> int:
     """Bytes that a launch moves, shared operands once."""
-    return p.footprint + p.updated
+    return p.footprint + (p.updated if isinstance(p, Problem) else 0)
 
 
-def _life(p: Problem, per_sm: Any, per_block: Any, tiles: Any) -> Any:
+def _life(p: Asked, per_sm: Any, per_block: Any, tiles: Any) -> Any:
     """Bytes that an SM moves while a block of so many tiles lives."""
     return per_sm * per_block * (_moved(p) / np.maximum(tiles, 1))
 
 
-def _lasts(p: Problem, device: Device) -> bool:
+def _lasts(p: Asked, device: Device) -> bool:
     return _moved(p) >= LIVES * MOVED * device["sms"]

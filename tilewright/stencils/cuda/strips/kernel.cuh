@@ -12,6 +12,9 @@
 //     ...         |                                      a warp has ROWS / RUN such strips of 32 * RUN rows
 //                 +--------------------------------
 //
+// The parts: operands.cuh (what a lane reads and writes), multiply.cuh (a tile of it), prefetch.cuh (what later tiles read), and
+// the borders of groups: few.cuh, where a warp has all of them in its lanes, else those of `segments`.
+//
 // Requires: addresses, leading dimensions and all strides that are multiples of VEC_A, VEC_B and VEC_C elements, which are 1
 // where the contiguous axis of an operand is the one that is split. Fewer than 2^31 tiles.
 #include "segments/argument.cuh"
@@ -23,6 +26,9 @@
 #endif
 #ifndef K
 #define K 16  // the whole extent of k
+#endif
+#ifndef FEW
+#define FEW 0  // whether there are so few groups that a warp has all borders in its lanes
 #endif
 #ifndef VEC_A
 #define VEC_A 1  // elements of A that may be read together
@@ -50,6 +56,12 @@
 #ifndef BLOCKS
 #define BLOCKS 2  // resident blocks: persistent blocks per multiprocessor that registers must allow
 #endif
+#ifndef AHEAD
+#define AHEAD 0  // what is read of the tile that comes so many tiles later is asked for; 0: nothing is
+#endif
+#ifndef ONCE
+#define ONCE 0  // whether C is written as what is not used again
+#endif
 
 // ---- what follows from them ---------------------------------------------------------------------
 #include "lib/bulk.cuh"
@@ -66,6 +78,7 @@ constexpr int AT_TABLE = WARPS * 2 * OF_B * SIZE;
 
 static_assert(TYPE_BITS >= 32, "type: numbers of 32 and 64 bits");
 static_assert(AXIS == 0 || AXIS == 1, "axis: m or n is split");
+static_assert(!FEW || AXIS == 1, "few: columns are split where lanes have the borders");
 static_assert(ALPHA_ONE && BETA == 0, "plain: products of groups are neither scaled nor added to C");
 static_assert(ROWS % RUN == 0, "rows-whole: a lane writes whole vectors of C");
 static_assert(TILE_N % COLUMNS == 0, "columns-whole: a tile is made of whole turns");
@@ -74,52 +87,15 @@ static_assert(TILE_N % COLUMNS == 0, "columns-whole: a tile is made of whole tur
 
 extern __shared__ __align__(16) unsigned char shared_memory[];
 
+#if FEW
+#include "strips/few.cuh"
+#else
 #include "segments/groups.cuh"
 #include "segments/scheduler.cuh"
-#include "strips/operands.cuh"
-
-// One tile of a warp, whose columns of B are in shared memory.
-template <bool WHOLE> INLINE void multiply_tile(const TileScheduler &tile, const Stored *b, int row, int rows) {
-    const Segments &g = tile.groups.g;
-    const bool terms = WHOLE || tile.k_left() > 0;  // what is no group's has none, and no columns of B
-    Element x[K][ROWS];
-    if (terms) load_rows(x, tile.a(), g.lda, row, rows);
-    else UNROLL for (int k = 0; k < K; k++) UNROLL for (int i = 0; i < ROWS; i++) x[k][i] = zero();
-    cp_async_wait<1>();
-    __syncwarp();  // the whole warp sees all columns
-    const int columns = min(TILE_N, tile.end_n - tile.n);
-    Stored *to = tile.c() + row + tile.n * g.ldc;
-    _Pragma("unroll 1") for (int n = 0; n < columns; n += COLUMNS) {
-        Element sum[COLUMNS][ROWS];
-        UNROLL for (int j = 0; j < COLUMNS; j++) UNROLL for (int i = 0; i < ROWS; i++) sum[j][i] = zero();
-        if (terms) add_products(sum, x, b + n * (B_ALONG ? PITCH : 1));
-        UNROLL for (int j = 0; j < COLUMNS; j++) {
-            if (n + j < columns) store_rows<WHOLE>(to, sum[j], rows);
-            to += g.ldc;
-        }
-    }
-}
+#endif
+#include "strips/multiply.cuh"
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) strips(const __grid_constant__ Segments g) {
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    Stored *const columns = (Stored *)shared_memory + warp * 2 * OF_B;
-    _Pragma("unroll 1") for (Groups groups(g, *(GroupTable *)(shared_memory + AT_TABLE)); groups.valid(); groups.next()) {
-        TileScheduler tile(groups);
-        int place = 0;
-        bring(tile, columns, warp, lane);
-        _Pragma("unroll 1") for (; tile.valid(); tile.next()) {
-            TileScheduler following(tile);
-            following.next();
-            __syncwarp();  // the columns of the tile before this one have been read
-            bring(following, columns + (place ^ 1) * OF_B, warp, lane);
-            const int first = tile.m + warp * WARP_M, row = first + lane * RUN, rows = tile.end_m - row;
-            if (tile.k_left() > 0 && tile.end_m - first >= WARP_M)
-                multiply_tile<true>(tile, columns + place * OF_B, row, rows);
-            else if (first < tile.end_m)
-                multiply_tile<false>(tile, columns + place * OF_B, row, rows);
-            place ^= 1;
-        }
-        cp_async_wait<0>();
-        __syncwarp();
-    }
+    _Pragma("unroll 1") for (Groups groups(g, *(GroupTable *)(shared_memory + AT_TABLE)); groups.valid(); groups.next())
+        multiply_tiles(groups, threadIdx.x / 32, threadIdx.x % 32);
 }

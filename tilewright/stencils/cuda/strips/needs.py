@@ -11,6 +11,9 @@ from tilewright.model import SegmentedProblem
 from tilewright.stencils.cuda.common import WIDEST
 from tilewright.stencils.cuda.segments.needs import aligned
 
+LANES = 32
+"""Of a warp."""
+
 
 def vectors(p: SegmentedProblem) -> tuple[int, int, int]:
     """Elements, at most 16 bytes, that may be accessed together in A, B and C, wherever groups begin."""
@@ -18,14 +21,26 @@ def vectors(p: SegmentedProblem) -> tuple[int, int, int]:
     return a, b, c
 
 
+def entries(p: SegmentedProblem) -> int:
+    """Groups, and what is in front of them and behind."""
+    return p.groups + p.first + 1
+
+
+def few(p: SegmentedProblem) -> bool:
+    """Whether a warp has the borders of all groups in its lanes."""
+    return entries(p) <= LANES
+
+
 def shared_bytes(p: SegmentedProblem, warps: Any, tile_n: Any) -> Any:
-    """Shared memory of a block: of each warp columns of B of two tiles, and the table of groups."""
+    """Shared memory of a block: of each warp columns of B of two tiles, and the table of groups, if there is
+    one."""
     word = WIDEST // p.dtype.itemsize
     along, across = (tile_n, p.k) if p.transposed_b else (p.k, tile_n)
-    return 2 * warps * across * (-(-along // word) * WIDEST) + (2 * (32 * warps + 1) + 64) * 4
+    columns = 2 * warps * across * (-(-along // word) * WIDEST)
+    return columns + (0 if few(p) else (2 * (LANES * warps + 1) + 64) * 4)
 
 
 def registers(p: SegmentedProblem, rows: Any, columns: Any) -> Any:
     """32-bit registers of a thread: its rows of A, sums, numbers of B, and some for addresses."""
     word = p.dtype.itemsize // 4
-    return 56 + word * rows * (p.k + columns) + 4 * columns
+    return 36 + word * rows * (p.k + columns) + 4 * columns

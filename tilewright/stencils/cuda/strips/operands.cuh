@@ -22,14 +22,14 @@ INLINE const Stored *further(const Stored *at, long long ld) {
 // Row i of a lane lies so far behind its first one.
 INLINE constexpr int below(int i) { return i / RUN * 32 * RUN + i % RUN; }
 
-// Rows of A, of which `rows` are left from the lane's first on; the others are zeros.
-INLINE void load_rows(Element (&x)[K][ROWS], const Stored *a, long long lda, int row, int rows) {
+// Rows of A, of which `rows` are left from the lane's first on, or more than it has if WHOLE; the others are zeros.
+template <bool WHOLE> INLINE void load_rows(Element (&x)[K][ROWS], const Stored *a, long long lda, int row, int rows) {
     if (A_ALONG) {
         constexpr int COUNT = divisor_of(VEC_A, K);
         UNROLL for (int i = 0; i < ROWS; i++) UNROLL for (int k = 0; k < K; k += COUNT) {
             Element found[COUNT];
             UNROLL for (int e = 0; e < COUNT; e++) found[e] = zero();
-            if (below(i) < rows) read(found, a + (row + below(i)) * lda + k);
+            if (WHOLE || below(i) < rows) read(found, a + (row + below(i)) * lda + k);
             UNROLL for (int e = 0; e < COUNT; e++) x[k + e][i] = conjugated(CONJ_A, found[e]);
         }
     } else {
@@ -38,7 +38,7 @@ INLINE void load_rows(Element (&x)[K][ROWS], const Stored *a, long long lda, int
         UNROLL for (int k = 0; k < K; k++, from = further(from, lda)) UNROLL for (int i = 0; i < ROWS; i += COUNT) {
             Element found[COUNT];
             UNROLL for (int e = 0; e < COUNT; e++) found[e] = zero();
-            if (below(i) + COUNT <= rows) read(found, from + below(i));
+            if (WHOLE || below(i) + COUNT <= rows) read(found, from + below(i));
             else UNROLL for (int e = 0; e < COUNT; e++) if (below(i) + e < rows) found[e] = from[below(i) + e];
             UNROLL for (int e = 0; e < COUNT; e++) x[k][i + e] = conjugated(CONJ_A, found[e]);
         }
@@ -79,13 +79,29 @@ INLINE void add_products(Element (&sum)[COLUMNS][ROWS], const Element (&x)[K][RO
     }
 }
 
+// A vector of C. What is written once makes room in the second-level cache before anything else.
+INLINE void write(unsigned int *to, unsigned int x) {
+    if (ONCE) asm volatile("st.global.cs.b32 [%0], %1;" ::"l"(to), "r"(x) : "memory");
+    else global_store(to, x);
+}
+INLINE void write(uint2 *to, uint2 x) {
+    if (ONCE) asm volatile("st.global.cs.v2.b32 [%0], {%1,%2};" ::"l"(to), "r"(x.x), "r"(x.y) : "memory");
+    else global_store(to, x);
+}
+INLINE void write(uint4 *to, uint4 x) {
+    if (ONCE)
+        asm volatile("st.global.cs.v4.b32 [%0], {%1,%2,%3,%4};" ::"l"(to), "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w) : "memory");
+    else
+        global_store(to, x);
+}
+
 // A lane's rows of a column of C, of which `rows` are left, or more than it has if WHOLE.
 template <bool WHOLE> INLINE void store_rows(Stored *to, const Element (&sum)[ROWS], int rows) {
     UNROLL for (int i = 0; i < ROWS; i += RUN) {
         Pack<RUN> found;
         UNROLL for (int e = 0; e < RUN; e++) found.element[e] = sum[i + e];
         if (WHOLE || below(i) + RUN <= rows)
-            global_store((typename Vector<RUN * SIZE>::Type *)(to + below(i)), found.vector);
+            write((typename Vector<RUN * SIZE>::Type *)(to + below(i)), found.vector);
         else
             UNROLL for (int e = 0; e < RUN; e++) if (below(i) + e < rows) to[below(i) + e] = found.element[e];
     }

@@ -12,8 +12,9 @@ import numpy as np
 
 from tilewright.model import Device, SegmentedProblem
 from tilewright.space import Param, Rule
-from tilewright.stencils.cuda import limits
-from tilewright.stencils.cuda.strips.needs import registers, shared_bytes, vectors
+from tilewright.stencils.cuda import grids, limits
+from tilewright.stencils.cuda.segments.stencil import tiles
+from tilewright.stencils.cuda.strips.needs import LANES, entries, registers, shared_bytes, vectors
 
 PER_SM = (1, 2, 3, 4, 5, 6, 8, 12, 16)
 
@@ -25,6 +26,9 @@ def params(p: SegmentedProblem, device: Device) -> list[Param]:
         Param("warps", (1, 2, 3, 4, 6, 8)),
         Param("tile_n", (8, 16, 32, 64, 128, 256)),
         Param("blocks", tuple(count * device["sms"] for count in PER_SM)),
+        grids.param(),
+        Param("ahead", (0, 1), absent=0),
+        Param("once", (0, 1), absent=0),
     ]
 
 
@@ -48,7 +52,7 @@ def rules(p: SegmentedProblem, device: Device) -> Iterator[Rule]:
         return registers(p, rows, columns)
 
     def threads(warps: Any) -> Any:
-        return 32 * warps
+        return LANES * warps
 
     yield limits.registers_per_thread(device, needed)
 
@@ -58,6 +62,13 @@ def rules(p: SegmentedProblem, device: Device) -> Iterator[Rule]:
     yield limits.threads_per_block(device)
     yield limits.shared_per_block(device, shared, "columns of two tiles fit")
     yield from limits.resident_rules(
-        device, threads, lambda rows, columns, warps: 32 * warps * needed(rows, columns), shared
+        device, threads, lambda rows, columns, warps: LANES * warps * needed(rows, columns), shared
     )
     yield limits.warps_enough(device)
+    yield grids.rule(p, device, lambda rows, warps, tile_n: tiles(p, LANES * rows * warps, tile_n))
+    yield Rule(
+        "borders-once",
+        "soft",
+        "blocks that end look at all borders at once",
+        lambda warps, per_block: (per_block == 0) | (entries(p) <= LANES * warps),
+    )
