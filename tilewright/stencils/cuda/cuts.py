@@ -33,6 +33,12 @@ WORD, ASKED = 16, 4
 """Bytes of sums that a thread asks for in one go, and how many such words of each of some other blocks are on
 their way at once."""
 
+MINOR = ("stages", "outs", "band", "backwards", "overlap", "a_first", "steps", "behind")
+"""Parameters in which configs that a search begins with do not only differ: what else they are decides more,
+and models are wrong of these alike."""
+STARTS = 16
+"""Configs that a search begins with, the default among them."""
+
 Needed = Callable[..., Any]
 
 
@@ -100,17 +106,35 @@ def allowed(space: Space, settled: Mapping[str, Any], kinds: Sequence[str]) -> d
     return found
 
 
-def cheapest(
-    space: Space, settled: Mapping[str, Any], clocks: Callable[[Mapping[str, Any]], Any]
-) -> Config | None:
-    """The config of least cost that all rules allow; where the soft ones leave none, of those that the
-    hardware can run; None where there is none."""
+def liked(
+    space: Space,
+    settled: Mapping[str, Any],
+    clocks: Callable[[Mapping[str, Any]], Any],
+    count: int = 1,
+) -> list[Config]:
+    """The ``count`` configs of least cost that all rules allow, where the soft ones leave none, of those that
+    the hardware can run; of configs that differ in ``MINOR`` parameters alone the cheapest. None of a space
+    that is empty."""
     for kinds in (KINDS, (*HARDWARE, "hard")):
         columns = allowed(space, settled, kinds)
-        if len(columns["cut"]):
-            at = int(np.argmin(clocks(columns)))
-            return Config({param.name: columns[param.name][at].item() for param in space.params})
-    return None
+        some = len(next(iter(columns.values())))
+        if not some:
+            continue
+        cost = clocks(columns)
+        if count == 1:
+            return [_config(space, columns, int(np.argmin(cost)))]
+        found: dict[tuple[Any, ...], Config] = {}
+        for at in np.argsort(cost, kind="stable"):
+            config = _config(space, columns, int(at))
+            found.setdefault(tuple(value for name, value in config.items() if name not in MINOR), config)
+            if len(found) == count:
+                break
+        return list(found.values())
+    return []
+
+
+def _config(space: Space, columns: Mapping[str, Any], at: int) -> Config:
+    return Config({param.name: columns[param.name][at].item() for param in space.params})
 
 
 def cut_of(count: int, places: int, slices: int, cut: int) -> Cut:

@@ -79,13 +79,18 @@ each, and of complex numbers."""
 
 def best(space: Space, p: Problem, device: Device) -> Config:
     """The cheapest of all configs; where the soft rules leave none, of those that the hardware can run."""
+    found = liked(space, p, device, 1)
+    if not found:
+        raise AssertionError(f"no config of dmma fits {p.key}, which it accepts")
+    return found[0]
+
+
+def liked(space: Space, p: Problem, device: Device, count: int) -> list[Config]:
+    """So many of the cheapest, as ``cuts.liked`` tells them apart."""
     # What was best or level with the best for all tiles.
     band = NARROW_BAND if stored_most(p) else 2048
     settled = {"band": band, "backwards": 1, "overlap": 1}
-    found = cuts.cheapest(space, settled, lambda columns: clocks(p, device, columns))
-    if found is None:
-        raise AssertionError(f"no config of dmma fits {p.key}, which it accepts")
-    return found
+    return cuts.liked(space, settled, lambda columns: clocks(p, device, columns), count)
 
 
 def stored_most(p: Problem) -> bool:
