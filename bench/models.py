@@ -12,12 +12,13 @@ pool       what stands for the best of the space: configs drawn at random from a
            which ``--near`` are compiled that were not
 
 A stencil whose default takes ``--far`` times as long as the best default of the product, or longer, is left
-there, unless a call without the library would run it. Every config is launched once on a result full of NaN
+there. Every config is launched once on a result full of NaN
 and compared with cuBLAS's; what is wrong, does not compile or spills is said and counts for nothing. All are
 timed by two samples; then, in turns with cuBLAS, the default and the best few of ``first`` and of all. Lines
 ``tries`` hold what each config took, lines ``models`` what came of the turns; both are written as soon as
 they are known, and a later line of a product and stencil replaces an earlier one. ``--summary FILE...`` sums
-up files and measures nothing.
+up files and measures nothing; the rows ``any`` are of the stencil that a call without the library would run,
+beside the best of all stencils.
 
 Compilers work ahead of the GPU; the pool of a product is what they came to until its turn, and ``tried`` says
 how many that were. So the best of it is no more than a lower bound of the best of the space.
@@ -27,6 +28,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import random
 import statistics
 import time
@@ -39,6 +41,9 @@ from itertools import chain, islice, zip_longest
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
+
+# Compilers and those who plan have a core each.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from rich.table import Table
 
@@ -97,8 +102,6 @@ class Shape:
     """A product with all that is tried of it, and the seconds that each took: None where it was not timed."""
 
     problem: Problem
-    chosen: str | None = None
-    """The stencil that a call without the library would run."""
     cublas: float = math.nan
     tries: dict[tuple[str, Config], Try] = field(default_factory=dict)
     took: dict[tuple[str, Config], float] = field(default_factory=dict)
@@ -387,12 +390,10 @@ class Run:
                 shape.took[key] = took
 
     def promising(self, shape: Shape) -> list[str]:
-        """The stencils whose defaults come near the best one, and the one that a call would run."""
+        """The stencils whose defaults come near the best one."""
         took = {name: shape.seconds(shape.best(name, [DEFAULT])[0]) for name in shape.defaults}
         least = min(took.values(), default=math.inf)
-        return [
-            name for name, each in took.items() if each < self.options.far * least or name == shape.chosen
-        ]
+        return [name for name, each in took.items() if each < self.options.far * least]
 
     def run(self) -> None:
         """Defaults of all products, what is proposed and drawn of each, then what others had and the
@@ -434,21 +435,30 @@ class Run:
             }
             for shape in self.shapes
         ]
-        stands = [self.pool.submit(chosen, shape.problem, self.device) for shape in self.shapes]
         plans = list[dict[str, Plan]]()
-        for shape, job, stand in zip(self.shapes, jobs, stands, strict=True):
-            for name, each in job.items():
-                if each.exception():
-                    self.fail(shape.problem, f"{name}: {each.exception()}")
-            plans.append({name: each.result() for name, each in job.items() if not each.exception()})
+        for shape, of in zip(self.shapes, jobs, strict=True):
+            plans.append({})
+            for name, job in of.items():
+                wait_for(job, self.left() - o.reserve)
+                if not job.done() or job.exception():
+                    self.fail(shape.problem, f"{name}: {job.exception() if job.done() else 'no time'}")
+                    continue
+                plans[-1][name] = job.result()
             shape.add(first[0] for first, _ in plans[-1].values())
             self.compile(shape, shape.tries.values())
-            shape.chosen = None if stand.exception() else stand.result()
+        self.say(f"{sum(map(len, plans))} proposed for")
         for shape in self.shapes:
             for each in shape.tries.values():
-                wait_for(self.programs[each.key], self.left() - self.options.reserve)
-            self.measure(shape, self.options.each)
+                wait_for(self.programs[each.key], self.left() - o.reserve)
+            self.measure(shape, o.each)
+        self.say(f"{sum(len(shape.took) for shape in self.shapes)} defaults timed")
         return plans
+
+    def say(self, words: str) -> None:
+        """How far the run is."""
+        done = sum(job.done() for job in self.programs.values())
+        seconds = time.monotonic() - self.begin
+        self.console.print(f"{seconds:.0f} s: {words}; {done} of {len(self.programs)} programs", markup=False)
 
     def proposed(self, plans: Sequence[Mapping[str, Plan]]) -> list[Shape]:
         """Time what is proposed and drawn, the compilers some products ahead, and ask for the neighbours of
@@ -468,6 +478,7 @@ class Run:
             self.measure(shape, self.options.each)
             self.write_tries(shape)
             self.near(shape)
+            self.say(f"{shape.problem.spelling}, {len(shape.took)} timed")
         return list(self.shapes)
 
     def near(self, shape: Shape) -> None:
@@ -539,7 +550,6 @@ def judged(shape: Shape, took: Mapping[tuple[str, Config], float], cublas: float
             "kind": "models",
             "problem": p.spelling,
             "stencil": name,
-            "chosen": name == shape.chosen,
             "tried": sum(stencil == name for stencil, _ in shape.took),
             "wrong": sum(stencil == name for stencil, _ in shape.wrong),
             "cublas_us": 1e6 * cublas,
@@ -559,7 +569,7 @@ def judged(shape: Shape, took: Mapping[tuple[str, Config], float], cublas: float
 def said(line: lines.Line) -> str:
     """A line of the screen."""
     us = [line[f"{name}_us"] for name in ("default", "first", "best", "cublas")]
-    shown = f"{line['problem']:26} {line['stencil']:10}{'*' if line['chosen'] else ' '} best {us[2]:9.1f} us"
+    shown = f"{line['problem']:26} {line['stencil']:10} best {us[2]:9.1f} us"
     ratios = f"default {us[2] / us[0]:.3f} first {us[2] / us[1]:.3f} over cublas {us[3] / us[2]:.3f}"
     return f"{shown} {ratios} of {line['tried']} ({line['best_origin']})"
 
@@ -582,27 +592,24 @@ class Share(NamedTuple):
     gain: float
 
 
-def shares(judged: Judged) -> dict[tuple[str, str], list[Share]]:
+def shares(judged: Judged, device: Device) -> dict[tuple[str, str], list[Share]]:
     """By type and stencil, beside the best of the stencil itself; and by type alone (``any``) what the
-    stencil that a call would run makes of the best of all stencils."""
+    stencil that a call without the library would run makes of the best of all stencils."""
     found: dict[tuple[str, str], list[Share]] = defaultdict(list)
     best: dict[str, float] = {}
     for (problem, _), line in judged.items():
         best[problem] = min(best.get(problem, math.inf), line["best_us"])
     for (problem, stencil), line in judged.items():
-        letter = problem.partition(":")[0]
-
-        def share(of: float, line: lines.Line = line, problem: str = problem) -> Share:
-            gain = line["cublas_us"] / line["default_us"]
-            return Share(problem, of / line["default_us"], of / line["first_us"], gain)
-
-        found[letter, stencil].append(share(line["best_us"]))
-        if line["chosen"]:
-            found[letter, "any"].append(share(best[problem]))
+        p = Problem.parse(problem)[0]
+        gain = line["cublas_us"] / line["default_us"]
+        bests = {stencil: line["best_us"]} | ({"any": best[problem]} if chosen(p, device) == stencil else {})
+        for name, of in bests.items():
+            share = Share(problem, of / line["default_us"], of / line["first_us"], gain)
+            found[p.dtype.letter, name].append(share)
     return dict(sorted(found.items()))
 
 
-def summary(judged: Judged) -> Table:
+def summary(found: Mapping[tuple[str, str], Sequence[Share]]) -> Table:
     """By type and stencil: geometric means, how many reach what they should, the worst."""
     enough, near = NEAREST
     shown = Table(title="times of the best over those of", title_justify="left")
@@ -619,7 +626,7 @@ def summary(judged: Judged) -> Table:
         "default over cuBLAS",
     ):
         shown.add_column(head)
-    for (letter, stencil), of in shares(judged).items():
+    for (letter, stencil), of in found.items():
         cells = [letter, stencil, str(len(of))]
         for values, least in (([s.default for s in of], enough), ([s.first for s in of], near)):
             cells += [
@@ -631,14 +638,22 @@ def summary(judged: Judged) -> Table:
     return shown
 
 
-def worst(judged: Judged, count: int) -> Iterator[str]:
+def worst(found: Mapping[tuple[str, str], Sequence[Share]], count: int) -> Iterator[str]:
     """The products of each type and stencil whose defaults are farthest from the best."""
-    for (letter, stencil), of in shares(judged).items():
+    for (letter, stencil), of in found.items():
         if stencil != "any":
             low = sorted(of, key=lambda each: each.default)[:count]
             yield f"{letter} {stencil}: " + ", ".join(
                 f"{s.problem} {s.default:.2f} ({s.first:.2f})" for s in low
             )
+
+
+def show(found: Iterable[lines.Line], device: Device, console: Any) -> None:
+    """The summary of lines, and their worst products."""
+    of = shares(newest(found), device)
+    console.print(summary(of))
+    for text in worst(of, 4):
+        console.print(text, markup=False, soft_wrap=True)
 
 
 def main() -> None:
@@ -672,10 +687,9 @@ def main() -> None:
     options = parser.parse_args()
     console = lines.console()
     if options.summary:
-        judged = newest(chain.from_iterable(map(lines.read, options.summary)))
-        console.print(summary(judged))
-        for text in worst(judged, 4):
-            console.print(text, markup=False, soft_wrap=True)
+        found = list(chain.from_iterable(map(lines.read, options.summary)))
+        known = next(line["device"] for line in found if line["kind"] == "run")
+        show(found, dispatch.known(TARGETS["cuda"].devices[known]), console)
         return
     lines.demand_gpu()
     device = dispatch.device("cuda")
@@ -692,8 +706,7 @@ def main() -> None:
         child.stop()
         pool.shutdown(wait=False, cancel_futures=True)
     if options.out is not None:
-        judged = newest(lines.read(options.out))
-        console.print(summary(judged))
+        show(lines.read(options.out), device, console)
     if run.failed:
         console.print(f"{run.failed} requests failed")
 
