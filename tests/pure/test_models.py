@@ -10,6 +10,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from bench import lines, models
@@ -113,6 +114,41 @@ def test_a_search_begins_with_what_the_model_likes_of_all_the_space(name: str, t
     for config, cost in zip(some, model(some), strict=True):
         kind = tuple(v for q, v in config.items() if q not in cuts.MINOR)
         assert cost >= costs[-1] or kind in known
+
+
+@pytest.mark.parametrize("count", [4, 33, 34, 99, 131, 140, 200])
+def test_equal_lengths_give_sums_wherever_one_ends_inside_a_tile(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sums that meet are those of the kernel's own shares: a part of a tile for each block that has some
+    of it, but for one of each tile."""
+    for name in ("CALLED", "TOLD"):
+        monkeypatch.setattr(cuts, name, 0)
+    places, slices, size = 132, 660, 4096
+    found = cuts.cut_of(count, places, slices, 1)
+    tiles = count - found.whole
+    ends, parts = 0, 0
+    for worker in range(found.workers):
+        share = tiles * slices * (worker + 1) // found.workers - ends
+        parts += (ends + share - 1) // slices - ends // slices + 1
+        ends += share
+    assert ends == tiles * slices
+    _, joined = cuts.clocks(count, places, slices, np.array([1]), 100.0, 1.0, 10.0, size)
+    assert joined[0] == pytest.approx(2 * (parts - tiles) * size / cuts.MET)
+
+
+@pytest.mark.parametrize(
+    ("stencil", "text"),
+    [
+        ("ffma", "s:nn:4112x416x176"),
+        ("cfma", "c:nt:7366x124x55"),
+        ("cfma", "c:nt:726x2260x31"),
+        ("cfma", "c:nn:9094x2609x20"),
+    ],
+)
+def test_tiles_of_few_slices_are_not_cut_in_equal_lengths(stencil: str, text: str) -> None:
+    """On an H200 these took 1.11 to 1.29 times as long where they were."""
+    assert STENCILS[stencil].default(problem(text), H200)["cut"] != 1
 
 
 def test_what_is_proposed_begins_with_the_default_and_has_no_config_twice() -> None:

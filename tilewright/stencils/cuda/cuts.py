@@ -172,9 +172,13 @@ def clocks(
     waves = -(-(count - some) // places)
     workers = np.maximum(cut_workers(some, places, cut, slices), 1)
     share = -(-some * slices // workers)
-    given = np.maximum(workers - some, 0)
+    # Equal lengths begin and end inside tiles: all shares but those that end with a tile are for others at
+    # their ends, and a tile has a part of one block more.
+    equal = cut == 1
+    ended = np.where(equal, np.gcd(np.asarray(some, int), np.asarray(workers, int)), some)
+    given = np.maximum(workers - ended, 0)
     part = np.where(some > 0, share * slice_clocks * askew + stored * np.maximum(1, share / slices), 0)
-    near, far = added(-(-workers // np.maximum(some, 1)))
+    near, far = added(-(-workers // np.maximum(some, 1)) + (equal & (ended < workers)))
     words = sums // (32 * WARPS * WORD)
     at_once = np.where(words <= 8, 8, np.where(words <= 16, 4, 1))
     asked = -(-words // ASKED) * -(-(near + far) // at_once)
