@@ -13,7 +13,8 @@ pool       what stands for the best of the space: configs drawn at random from a
 
 A stencil whose default takes ``--far`` times as long as the best default of the product, or longer, is left
 there. Every config is launched once on a result full of NaN
-and compared with cuBLAS's; what is wrong, does not compile or spills is said and counts for nothing. All are
+and compared with cuBLAS's; what is wrong, does not compile or spills counts for nothing, and is said where it
+is a default. All are
 timed by two samples; then, in turns with cuBLAS, the default and the best few of ``first`` and of all. Lines
 ``tries`` hold what each config took, lines ``models`` what came of the turns; both are written as soon as
 they are known, and a later line of a product and stencil replaces an earlier one. ``--summary FILE...`` sums
@@ -450,6 +451,8 @@ class Run:
         for shape in self.shapes:
             for each in shape.tries.values():
                 wait_for(self.programs[each.key], self.left() - o.reserve)
+                if not self.there(each.key):
+                    self.fail(shape.problem, f"{each.stencil}: the default does not compile without spills")
             self.measure(shape, o.each)
         self.say(f"{sum(len(shape.took) for shape in self.shapes)} defaults timed")
         return plans

@@ -209,6 +209,18 @@ def test_a_run_times_all_that_is_right_and_finds_what_the_model_does_not_know(tm
     assert any(dict(line["best"])["tile_m"] == 64 for line in judged.values())
 
 
+def test_a_default_that_spills_is_said_and_its_stencil_left(tmp_path: Path) -> None:
+    p = "d:nn:2000x2000x2000"
+    default = STENCILS["dmma"].default(problem(p), H200)
+    pool = Pool(lambda each: each.config == default)
+    made, found = run(tmp_path, Child(), pool, [p, "d:nn:1500x2500x1800"])
+    assert made.failed == 1
+    assert [line["why"] for line in found if line["kind"] == "failed"] == [
+        "dmma: the default does not compile without spills"
+    ]
+    assert {line["problem"] for line in found if line["kind"] == "models"} == {"d:nn:1500x2500x1800@1"}
+
+
 def test_a_run_that_has_no_time_says_what_it_has(tmp_path: Path) -> None:
     _, found = run(tmp_path, Child(), Pool(), ["d:nn:2000x2000x2000"], limit=0.0)
     assert not [line for line in found if line["kind"] == "models"]
