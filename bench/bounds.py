@@ -23,6 +23,7 @@ from __future__ import annotations
 import argparse
 import statistics
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -176,15 +177,16 @@ def main() -> None:
         return [case for case, line in found.items() if line.get("percent", 100) < options.floor]
 
     try:
-        for turn in range(2):
-            for line in measured(low() if turn else cases, device, options):
-                sink.write(line | {"turn": turn})
-                if line["kind"] != "speed":
-                    continue
-                found[lines.square(line["type"], line["n"], line["beta"]), line["regime"]] = line
-                if "percent" in line:
-                    reached = f"{line['gflops']:.1f} GF/s, {line['percent']:.0f} % of the bound"
-                    console.print(f"{_named(line)}{' again' * turn}: {reached}")
+        with kernels.untuned() if options.untuned else nullcontext():
+            for turn in range(2):
+                for line in measured(low() if turn else cases, device, options):
+                    sink.write(line | {"turn": turn})
+                    if line["kind"] != "speed":
+                        continue
+                    found[lines.square(line["type"], line["n"], line["beta"]), line["regime"]] = line
+                    if "percent" in line:
+                        reached = f"{line['gflops']:.1f} GF/s, {line['percent']:.0f} % of the bound"
+                        console.print(f"{_named(line)}{' again' * turn}: {reached}")
     except KeyboardInterrupt:
         console.print("stopped; what was measured is kept")
     groups: dict[str, list[lines.Line]] = {}
@@ -215,6 +217,7 @@ def _arguments() -> argparse.Namespace:
     add("--rounds", type=int, default=5, help="passes of which a bandwidth is the median (default: 5)")
     add("--budget", type=float, default=0.4, help="seconds of timing for each problem (default: 0.4)")
     add("--floor", type=float, default=80.0, help="mark what is under this percentage (default: 80)")
+    add("--untuned", action="store_true", help="as calls run without any record, also of those that ship")
     add("--out", type=Path, help="lines of JSON are added to this file")
     return parser.parse_args()
 

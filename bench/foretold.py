@@ -4,6 +4,8 @@
     python -m bench.foretold FILE... --add         add these to the data, in place of the same products there
     python -m bench.foretold FILE... --hold 0.2    20 times data of eight products in ten, and the others
     python -m bench.foretold FILE... --check       hold the data that ships against these measurements
+    python -m bench.foretold FILE... --draws       foretell each random draw of these files by what ships
+                                                   without its products, ``--doubt`` instead of the planner's
 
 FILE is what ``python -m bench.alone random --out FILE`` wrote, or ``skinny``, on a GPU, or
 ``python -m bench.large``, or ``unaligned`` (the last time of a product counts), or ``bench.models``, of which
@@ -11,6 +13,10 @@ a line counts if what is the default now was in its turns. Of each product that 
 that gains most of those that are counted on, else cuBLAS, whose gain is 1; the summary has, by type, the
 geometric mean, the least, how many are below 0.98, and what the best default, or cuBLAS, would have made of
 it.
+
+Draws are told by their seeds; one that no call ran is parted in ten, each foretold with the others' points.
+Where a call ran the library's product, that counts as it was timed, and as 1 where PyTorch's own routine is
+called since. What was timed lately counts as the gain of a stencil, the draw's own time where nothing is.
 """
 
 from __future__ import annotations
@@ -34,6 +40,8 @@ from tilewright.planning import alone
 
 DRAWS = 20
 """Times that products are held apart, others each time."""
+PARTS = 10
+"""Parts of a draw by defaults alone."""
 LOW = 0.98
 """The gain below which a product is counted as a loss."""
 DATA = Path(alone.__file__).parent / "data" / "alone.json"
@@ -118,8 +126,11 @@ def _lists(table: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
             yield from ((device, stencil, letter) for letter in letters)
 
 
-def verdicts(found: Gains, table: Mapping[str, Any]) -> list[Line]:
-    """What runs of each product by a table, and what would have been best."""
+def verdicts(
+    found: Gains, table: Mapping[str, Any], library: Mapping[Product, float] | None = None
+) -> list[Line]:
+    """What runs of each product by a table, and what would have been best; ``library``: what a call of the
+    library's product made of some."""
     known = {
         (stencil, letter): measured
         for stencils in table.values()
@@ -128,8 +139,9 @@ def verdicts(found: Gains, table: Mapping[str, Any]) -> list[Line]:
         if (measured := alone.points(letters, letter)) is not None
     }
     judged = []
-    for (_, p), gains in found.items():
-        letter, offers = p.dtype.letter, [(1.0, "cublas", 1.0)]
+    for (device, p), gains in found.items():
+        theirs = 1.0 if alone.by_own_routine(p) else (library or {}).get((device, p), 1.0)
+        letter, offers = p.dtype.letter, [(1.0, "cublas", theirs)]
         for stencil, gain in gains.items():
             if (stencil, letter) in known:
                 sure, expected = known[stencil, letter].foretold(alone.point(p))
@@ -169,6 +181,76 @@ def apart(found: Gains, part: float) -> list[Line]:
     return judged
 
 
+def drawn(files: Iterable[Path]) -> tuple[dict[str, list[Product]], dict[Product, float]]:
+    """The products of each random draw, and what a call of the library's product made of some of them."""
+    draws: dict[str, set[Product]] = {}
+    library: dict[Product, float] = {}
+    called: set[str] = set()
+    for file in files:
+        device = seed = ""
+        for line in lines.read(file):
+            if line.get("kind") == "run":
+                options = line.get("options") or {}
+                device, random_ = line.get("device", device), options.get("what") == "random"
+                seed = str(options["seed"]) if random_ and options.get("seed") is not None else ""
+            p = problem_of(line) if seed and line.get("kind") == "alone" else None
+            if p is None or not alone.is_alone(p):
+                continue
+            draws.setdefault(seed, set()).add((device, p))
+            if line["origin"] == "call":
+                called.add(seed)
+                if line["from"] == "vendor":
+                    library[device, p] = line["against_cublas"]
+    parted: dict[str, list[Product]] = {}
+    for seed, products in draws.items():
+        order = sorted(products, key=lambda product: product[1].spelling)
+        random.Random(seed).shuffle(order)
+        count = 1 if seed in called else PARTS
+        parted |= {f"{seed}.{part}": order[part::count] for part in range(count)}
+    return parted, library
+
+
+def without(table: Mapping[str, Any], products: Iterable[Product]) -> dict[str, Any]:
+    """A table without the points of these products, in any type whose points are one with theirs."""
+    gone = {
+        (device, letter, *row[:-1])
+        for device, stencils in gathered({product: {"any": 1.0} for product in products}).items()
+        for own, rows in stencils["any"].items()
+        for letter in (alone.HALVES if own in alone.HALVES else (own,))
+        for row in map(_hashable, rows)
+    }
+    found: dict[str, Any] = {}
+    for device, stencil, letter in _lists(table):
+        rows = table[device][stencil][letter]
+        kept = [row for row in rows if (device, letter, *_hashable(row)[:-1]) not in gone]
+        found.setdefault(device, {}).setdefault(stencil, {})[letter] = kept
+    return found
+
+
+def _hashable(row: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(tuple(each) if isinstance(each, list | tuple) else each for each in row)
+
+
+def by_draws(files: Sequence[Path], table: Mapping[str, Any]) -> list[Line]:
+    """What runs of the products of each draw by a table without them, and what it made."""
+    draws, library = drawn(files)
+    gains = timed(files)
+    shipped: dict[tuple[Any, ...], dict[str, float]] = {}
+    for device, stencil, letter in _lists(table):
+        for row in map(_hashable, table[device][stencil][letter]):
+            shipped.setdefault((device, letter, *row[:-1]), {})[stencil] = row[-1]
+    judged: list[Line] = []
+    for products in draws.values():
+        found: Gains = {}
+        for product in products:
+            ((letter, (row,)),) = gathered({product: {"any": 1.0}})[product[0]]["any"].items()
+            point = (product[0], letter, *_hashable(row)[:-1])
+            found[product] = gains.get(product, {}) | shipped.get(point, {})
+        judged += verdicts(found, without(table, products), library)
+    letters = list(DTYPES)
+    return sorted(judged, key=lambda line: letters.index(line["type"]))
+
+
 def main() -> None:
     """The command."""
     parser = lines.parser("bench.foretold", __doc__)
@@ -176,8 +258,15 @@ def main() -> None:
     parser.add_argument("--hold", type=float, default=0.0, help="the part of all that is held apart")
     parser.add_argument("--check", action="store_true", help="hold what ships against the files")
     parser.add_argument("--add", action="store_true", help="keep what ships of other products")
+    parser.add_argument("--draws", action="store_true", help="foretell random draws without their own points")
+    parser.add_argument("--doubt", type=float, help="of --draws, for all types (default: the planner's)")
     options = parser.parse_args()
     console = lines.console()
+    if options.draws:
+        if options.doubt is not None:
+            alone.DOUBTS.update(dict.fromkeys(DTYPES, options.doubt))
+        console.print(summary(by_draws(options.files, alone.table())))
+        return
     found = timed(options.files)
     if options.hold or options.check:
         judged = apart(found, options.hold) if options.hold else verdicts(found, alone.table())

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 
 from bench import machine
 from tilewright.model import Config, Device, Kernel, Problem, Timing
+from tilewright.planning import dispatch
 from tilewright.runtime import build
+from tilewright.store.records import Records
 from tilewright.targets.cpu import llvm
 from tilewright.tuning import timing as measure
 from tilewright.tuning.gemm.operands import operands
@@ -36,6 +40,20 @@ def pinned() -> Iterator[None]:
         yield
     finally:
         os.sched_setaffinity(0, before)
+
+
+@contextmanager
+def untuned() -> Iterator[None]:
+    """What calls run meanwhile, as far as this process plans it, is what they would without any record."""
+    before = dispatch.records
+    with tempfile.TemporaryDirectory() as folder:
+        empty = Records(Path(folder) / "records.sqlite", shipped=Path(folder))
+        dispatch.records = lambda: empty  # type: ignore[assignment]
+        try:
+            yield
+        finally:
+            dispatch.records = before
+            empty.close()
 
 
 class Stand:

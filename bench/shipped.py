@@ -18,6 +18,7 @@ import signal
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -27,7 +28,7 @@ from bench import lines, machine
 from tilewright.catalog import TARGETS
 from tilewright.errors import TilewrightError
 from tilewright.model import Device, Problem
-from tilewright.planning import roofline
+from tilewright.planning import dispatch, roofline
 from tilewright.store.records import Records
 from tilewright.tuning import ceilings_cpu, timing
 from tilewright.tuning.effort import EFFORTS
@@ -136,7 +137,8 @@ def main() -> None:
         name = re.sub(r"[^\w.+-]", "_", device.key) + ".jsonl"
         path = options.export or Path(tilewright.__file__).parent / "store" / "data" / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        count = records.export(path, device.key) if options.records.exists() else 0
+        beside = partial(dispatch.others, records)
+        count = records.export(path, device.key, beside=beside) if options.records.exists() else 0
         done = sum(decided(records, job, device) for job in todo)
         console.print(f"{path}: {count} records; {done} of {len(todo)} problems decided")
 

@@ -1,9 +1,9 @@
 """How results leave for memory, and what is asked for early: ``python -m bench.stores --sizes 8,9,16,23``.
 
 For each n the default's kernel with every combination of ``--stores`` (plain, stream, staged) and
-``--prefetch`` (products ahead, all operands evenly; 0: none) is timed in turns with ``numpy.matmul``, on
-one core, on a batch of twice the last cache. C begins ``--offset`` bytes after a cache line: 16 is where
-NumPy's own arrays begin.
+``--prefetch`` (products ahead, all operands evenly; 0: none; into the caches of ``--levels``) is timed in
+turns with ``numpy.matmul``, on one core, on a batch of twice the last cache. C begins ``--offset`` bytes
+after a cache line: 16 is where NumPy's own arrays begin.
 
 Every line of JSON has the commit and the machine. A median is printed beside the streaming bandwidth of one
 core, measured in the same run before each size (``of_stream``: A and B read and C written, over it).
@@ -36,12 +36,17 @@ def variants(problem: Problem, device: Device, options: argparse.Namespace) -> I
     base, space = stencil.default(problem, device), stencil.space(problem, device).only(HARDWARE)
     for store in lines.words(options.stores):
         for ahead in lines.numbers(options.prefetch):
-            changes: dict[str, Any] = {"store": store, "prefetch": ahead}
-            if "spread" in base:
-                changes["spread"] = int(ahead > 0)
-            config = base.with_(**changes)
-            if config in space:
-                yield f"{store}, prefetch {ahead}", config
+            for level in lines.numbers(options.levels) if ahead else [1]:
+                changes: dict[str, Any] = {"store": store, "prefetch": ahead}
+                if "spread" in base:
+                    changes["spread"] = int(ahead > 0)
+                if "level" in base:
+                    changes["level"] = level
+                elif level > 1:
+                    continue
+                config = base.with_(**changes)
+                if config in space:
+                    yield f"{store}, prefetch {ahead}" + f" level {level}" * (level > 1), config
 
 
 def _stencil(problem: Problem, device: Device) -> str:
@@ -132,6 +137,7 @@ def _arguments() -> argparse.Namespace:
     add("--betas", default="0", help="beta classes (default: 0)")
     add("--stores", default="plain,stream,staged", help="default: plain,stream,staged")
     add("--prefetch", default="0,2", help="products ahead, of the space's values (default: 0,2)")
+    add("--levels", default="1", help="of the caches that lines are asked for into (default: 1)")
     add("--offset", type=int, default=16, help="bytes from a cache line to C (default: 16)")
     add("--rounds", type=int, default=9, help="samples of each variant (default: 9)")
     add("--budget", type=float, default=10.0, help="seconds of timing for each size (default: 10)")

@@ -11,7 +11,8 @@ Several tuners work side by side (``--lanes``, ``bench.lanes``), each with its o
 A line of JSON for each problem goes to ``--out``: what won, at which speed, what the vendor's product did in
 the same round, and what a call ran before. Rows of the records that may ship go to ``--export``: the fastest
 kernel, or the vendor's product where that is faster. What was slower than the kernel that a call runs
-without the record is left out, and so is a winner where that kernel was not tried.
+without the record is left out, and so is a winner where that kernel was not tried. Behind a winner come rows
+of other stencils, for batches that its own refuses (``dispatch.others``).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import multiprocessing
 import queue
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -144,13 +146,39 @@ def _arguments() -> argparse.Namespace:
 
 def merged(texts: Sequence[str]) -> str:
     """Lines of records, of one problem in a regime those of the last text alone, in the order of their
-    spellings, as ``Records.export`` writes them. Other lines stay as they are, to the letter."""
-    held: dict[tuple[str, str], tuple[str, str]] = {}
+    spellings, as ``Records.export`` writes them. Other lines stay as they are, to the letter.
+
+    Rows of the texts before that are to be kept beside a new winner (``dispatch.beside``) stay behind it
+    where the last text has none: with the protocol of their timing, for nothing was decided of all together.
+    """
+    held: dict[tuple[str, str], list[tuple[Record, str]]] = {}
     for text in texts:
+        fresh: dict[tuple[str, str], list[tuple[Record, str]]] = {}
         for line in filter(None, text.split("\n")):
             record = decode(json.loads(line))
-            held[record.problem.key, record.regime] = record.problem.spelling, line
-    return "".join(f"{line}\n" for _, line in sorted(held.values(), key=lambda each: each[0]))
+            fresh.setdefault((record.problem.key, record.regime), []).append((record, line))
+        for key, rows in fresh.items():
+            held[key] = rows if len(rows) > 1 else rows + _kept(rows[0][0], held.get(key, []))
+    found = sorted(held.values(), key=lambda rows: rows[0][0].problem.spelling)
+    return "".join(f"{line}\n" for rows in found for _, line in rows)
+
+
+def _kept(winner: Record, before: Sequence[tuple[Record, str]]) -> list[tuple[Record, str]]:
+    """Of the rows of a problem before those that are to be kept beside its new winner."""
+    kept: dict[Record, str] = {}
+    for names in dispatch.beside(winner) if before else ():
+        found = next((each for each in before if each[0].stencil in names), None)
+        if found is not None:
+            kept.setdefault(*found)
+    return [_undecided(record, line) for record, line in kept.items()]
+
+
+def _undecided(record: Record, line: str) -> tuple[Record, str]:
+    """A row with the protocol of its timing."""
+    if record.timing is None or record.protocol == record.timing.protocol:
+        return record, line
+    plain = replace(record, protocol=record.timing.protocol)
+    return plain, compact(encode(plain, samples=False))
 
 
 def main() -> None:
@@ -196,18 +224,21 @@ def main() -> None:
             print(_short(line), flush=True)
             if line.get("ships"):
                 shipping += 1
-                _exported(options.export, Records(path).best(line["problem"], options.regime, device.key))
+                _exported(options.export, Records(path), line["problem"], options.regime, device.key)
         for child in children:
             child.join(EACH)
             child.terminate()
     print(f"{shipping} rows of {len(problems)} problems in {time.time() - begin:.1f} s", flush=True)
 
 
-def _exported(path: Path | None, row: Record | None) -> None:
-    """A row is written as soon as it is known, for a run that is stopped to lose none."""
-    if path is not None and row is not None:
+def _exported(path: Path | None, held: Records, *about: str) -> None:
+    """Rows are written as soon as they are known, for a run that is stopped to lose none. ``about``: problem,
+    regime and device."""
+    first = held.best(*about) if path is not None else None
+    if path is not None and first is not None:
         with path.open("a") as file:
-            file.write(compact(encode(row, samples=False)) + "\n")
+            for row in (first, *dispatch.others(held, first)):
+                file.write(compact(encode(row, samples=False)) + "\n")
 
 
 def _short(line: lines.Line) -> str:

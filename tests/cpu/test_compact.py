@@ -10,7 +10,7 @@ import pytest
 
 from tests.cpu.test_lanes import Fenced
 from tilewright.model import DTYPES, Config, Device, Interleaved, Problem
-from tilewright.stencils.cpu.compact.stencil import CompactStencil
+from tilewright.stencils.cpu.compact.stencil import AHEAD, CompactStencil
 from tilewright.stencils.cpu.ir import LAYOUT, launched, layout_words
 from tilewright.targets.cpu import llvm, processor
 from tilewright.tuning.gemm.verify import verify
@@ -117,8 +117,8 @@ def test_nothing_outside_the_operands_is_touched(spelling: str, end: bool) -> No
 @pytest.mark.parametrize("shift", [0, 1, 3, 8])
 @pytest.mark.parametrize("padding", [0, 1, 8])
 def test_results_go_past_the_caches_from_any_base(shift: int, padding: int) -> None:
-    """Rows of C that lie alike to vectors are streamed from their first whole one on, others are not."""
-    device, m, n, k, count = processor.probe(), 2, 3, 2, 64 + shift
+    """Rows of C that lie alike to vectors are streamed from their first whole one on, others by blocks."""
+    device, m, n, k, count = processor.probe(), 2, 3, 2, 300 + shift
     rng = np.random.default_rng(2)
     a, b = rng.standard_normal((m, k, count)), rng.standard_normal((k, n, count))
     rows = np.full(m * n * (count + padding) + 16, 7.0)
@@ -129,7 +129,7 @@ def test_results_go_past_the_caches_from_any_base(shift: int, padding: int) -> N
         DTYPES["d"], m, n, k, batch=count, lda=count, ldb=count, ldc=count + padding, interleaved=layout
     )
     config = STENCIL.default(p.with_(batch=10**8), device)
-    assert config["store"] == "stream"
+    assert config["store"] == "staged"
     block = np.array([0] * (LAYOUT // 8) + list(layout_words(p)), np.int64)
     kernel = llvm.load(llvm.compile(STENCIL.source(p, config, device), device))
     addresses = a.ctypes.data, b.ctypes.data, out.ctypes.data
@@ -145,7 +145,7 @@ def test_what_a_large_batch_is_asked_for_ahead() -> None:
     large = STENCIL.default(problem("d:8x8x8@100000000/all"), device)
     if device.limits.get("prefetch"):
         assert large["block"] > 0
-    assert large["store"] == "stream"
+    assert large["store"] == "staged"
     assert STENCIL.default(problem("d:8x8x8@100000000/all", beta="any"), device)["store"] == "plain"
 
 
@@ -160,7 +160,112 @@ def test_turns_end_with_their_pack() -> None:
             matrices = reals // (2 if p.dtype.is_complex else 1)
             narrowest = 128 // p.dtype.real_bits // (2 if p.dtype.is_complex else 1)
             assert pack % matrices == 0 or pack < narrowest, (p.key, config)
-            assert (config["store"], config["prefetch"], config["block"]) == ("plain", 0, 0)
+            if p.batch == 64 or pack % matrices:
+                assert (config["store"], config["prefetch"], config["block"]) == ("plain", 0, 0)
+            else:
+                fits = 2 * m * n * pack * p.dtype.itemsize <= device["l1d"]
+                assert (config["store"], config["prefetch"]) == ("staged" if fits else "plain", AHEAD)
+
+
+class Laid:
+    """Interleaved operands between pages that cannot be touched, at some distance from a line."""
+
+    def __init__(self, p: Problem, shapes: list[tuple[int, ...]], shift: int, seed: int = 1):
+        draw = np.random.default_rng(seed).standard_normal
+        self.p = p
+        self.values = [
+            (draw(shape) + (1j * draw(shape) if p.dtype.is_complex else 0)).astype(p.dtype.name)
+            for shape in shapes
+        ]
+        # What comes behind the operand is as much as what it is moved by, and belongs to the guard.
+        self.operands = [
+            Fenced(np.append(value.ravel(), np.ones(shift, value.dtype)), True) for value in self.values
+        ]
+
+    def run(self, config: Config, device: Device) -> np.ndarray:
+        """The result, of which nothing was written that is not its own."""
+        p, (a, b, c) = self.p, self.operands
+        block = np.array([0] * (LAYOUT // 8) + list(layout_words(p)), np.int64)
+        kernel = llvm.load(llvm.compile(STENCIL.source(p, config, device), device))
+        strides, number = launched(p)
+        llvm.PROTOTYPE(kernel.address)(a.address, b.address, c.address, *strides, number, block.ctypes.data)
+        shape = self.values[2].shape
+        count = self.values[2].size
+        assert all(operand.intact() for operand in self.operands)
+        assert (c.view[count:] == 1).all()
+        return np.asarray(c.view[:count].reshape(shape))
+
+
+@pytest.mark.parametrize("letter", "sdcz")
+@pytest.mark.parametrize("shared", ["", "a", "b"])
+@pytest.mark.parametrize("block", [0, 2, 16])
+def test_blocks_of_rows_that_begin_anywhere_are_right(letter: str, shared: str, block: int) -> None:
+    """From no whole block to several and a rest, with rows of C of every distance from a line."""
+    device, (m, n, k) = processor.probe(), (3, 2, 4)
+    for count in (1, 37, 129, 515, 1031):
+        layout = Interleaved(0, (k * count, n * count, n * count))
+        p = Problem(DTYPES[letter], m, n, k, batch=count, lda=count, ldb=count, ldc=count, interleaved=layout)
+        shapes: list[tuple[int, ...]] = [(m, k, count), (k, n, count), (m, n, count)]
+        if shared:
+            at = "ab".index(shared)
+            shapes[at] = (shapes[at][0], shapes[at][1])
+            rows = tuple(shapes[i][1] if i == at else x for i, x in enumerate(layout.rows))
+            p = p.with_(
+                **{f"stride_{shared}": 0, f"ld{shared}": 1},
+                interleaved=Interleaved(0, (rows[0], rows[1], rows[2])),
+            )
+        config = STENCIL.default(p.with_(batch=10**8), device).with_(store="staged", block=block, prefetch=0)
+        assert not [rule.name for rule in STENCIL.space(p, device).why(config) if rule.kind == "hard"]
+        for shift in (0, 1, 3):
+            laid = Laid(p, shapes, shift)
+            a, b, _ = laid.values
+            letters = ["ik" + "g" * (shared != "a"), "kj" + "g" * (shared != "b")]
+            want = np.einsum(f"{letters[0]},{letters[1]}->ijg", a, b)
+            tolerance = 1e-4 if letter in "sc" else 1e-12
+            np.testing.assert_allclose(laid.run(config, device), want, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("letter", "sdcz")
+@pytest.mark.parametrize("beta", ["0", "1"])
+@pytest.mark.parametrize("pack", [4, 8, 32])
+def test_packs_without_gaps_are_right(letter: str, beta: str, pack: int) -> None:
+    """Through the buffer and by ordinary stores, from one pack on, at any distance from a line."""
+    device, (m, n, k) = processor.probe(), (5, 3, 6)
+    for packs in (1, 2, 7, 40):
+        p = problem(f"{letter}:{m}x{n}x{k}@{packs * pack}/{pack}", beta=beta)
+        for config in STENCIL.space(p, device).only(("queryable", "tabled", "hard")).sample(6, packs):
+            laid = Laid(p, [(packs, *side, pack) for side in ((m, k), (k, n), (m, n))], packs % 3)
+            a, b, c = laid.values
+            want = np.einsum("pikg,pkjg->pijg", a, b) + (c if beta == "1" else 0)
+            tolerance = 1e-4 if letter in "sc" else 1e-12
+            np.testing.assert_allclose(laid.run(config, device), want, rtol=tolerance, atol=tolerance)
+
+
+def test_packs_with_gaps_or_by_columns_go_one_by_one() -> None:
+    """What is compiled for packs without gaps asks at run time whether there are any."""
+    device, (m, n, k), pack, packs = processor.probe(), (3, 2, 4), 8, 9
+    p = problem(f"d:{m}x{n}x{k}@{packs * pack}/{pack}")
+    config = STENCIL.default(p.with_(batch=10**7 * pack), device)
+    assert config["store"] == "staged"
+    rng = np.random.default_rng(3)
+    for gap, order in ((0, (0, 2, 1, 3)), (1, (0, 1, 2, 3))):
+        arrays = [rng.standard_normal((packs, *side, pack + gap)) for side in ((m, k), (k, n), (m, n))]
+        kept = [np.ascontiguousarray(x.transpose(order)).transpose(np.argsort(order)) for x in arrays]
+        views = [x[..., :pack] for x in kept]
+        steps = [[s // 8 for s in view.strides] for view in views]
+        layout = Interleaved(
+            pack, (steps[0][1], steps[1][1], steps[2][1]), (steps[0][0], steps[1][0], steps[2][0])
+        )
+        q = p.with_(lda=steps[0][2], ldb=steps[1][2], ldc=steps[2][2], interleaved=layout)
+        want = np.einsum("pikg,pkjg->pijg", views[0], views[1])
+        before = kept[2].copy()
+        block = np.array([0] * (LAYOUT // 8) + list(layout_words(q)), np.int64)
+        kernel = llvm.load(llvm.compile(STENCIL.source(q, config, device), device))
+        strides, number = launched(q)
+        addresses = (view.ctypes.data for view in views)
+        llvm.PROTOTYPE(kernel.address)(*addresses, *strides, number, block.ctypes.data)
+        np.testing.assert_allclose(views[2], want, rtol=1e-12, atol=1e-12)
+        assert (kept[2][..., pack:] == before[..., pack:]).all()
 
 
 @pytest.mark.parametrize(

@@ -254,7 +254,7 @@ def test_a_generation_says_how_results_leave(name: str, stores: set[str]) -> Non
         names = ("lanes", "tile") if apart else ("compact",)
         stencil = next(each for each in map(STENCILS.get, names) if not each.accepts(problem, device))
         config = stencil.default(problem, device)
-        assert config["store"] in (stores if apart else {"stream"})
+        assert config["store"] in (stores if apart else {"staged"})
         assert config["prefetch"] == 2 or not apart
 
 

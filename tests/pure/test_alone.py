@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from bench.alone import HIGH, LISTED, LOW, drawn, listed, near
-from bench.foretold import added, gathered, timed, verdicts
+from bench.foretold import added, by_draws, gathered, timed, verdicts, without
+from bench.foretold import drawn as draws_of
 from tilewright.catalog import STENCILS
 from tilewright.model import Problem
 from tilewright.planning import alike, alone, dispatch
@@ -90,12 +91,43 @@ def test_a_stencil_that_hardly_met_a_type_alone_is_not_counted_on(monkeypatch: p
     assert alone.standing("whole", problem("hc:tt:34x386x17"), H200) is None
 
 
+@pytest.mark.parametrize(
+    ("text", "own"),
+    [
+        ("z:128x9000x512", True),
+        ("z:9000x128x512", True),
+        ("z:129x9000x512", False),
+        ("z:128x9000x511", False),
+        ("d:20x900x9000", False),
+        ("s:20x900x9000", False),
+        ("c:2000x900x90", True),
+        ("z:20x900x9000@2", False),
+    ],
+)
+def test_thin_results_of_long_sums_in_complex128_are_the_own_routines(text: str, own: bool) -> None:
+    assert alone.by_own_routine(problem(text)) is own
+
+
+def test_how_sure_a_type_has_to_be_is_said_by_its_draws() -> None:
+    """The same points, whose coordinates are the same where columns are aligned."""
+    at = alone.Point(720, 720, 720, "nn")
+    taken = {}
+    for letter in ("s", "d", "c", "z", "h", "b"):
+        sure, gain = alone.Measured(letter, ((alone.Point(*row[:-1]), row[-1]) for row in ROWS)).foretold(at)
+        taken[letter] = math.log(gain / sure)
+    assert taken["s"] == pytest.approx(taken["d"]) == pytest.approx(taken["z"])
+    for letter, doubt in (("c", 2.5), ("h", 1.6), ("b", 1.6)):
+        assert taken[letter] / taken["s"] == pytest.approx(doubt / 2.0)
+
+
 def test_products_alone_in_complex64_go_to_the_array_librarys_own_routine(new_home: Path) -> None:
     """Where the library multiplies: others, batches and conjugates go to cuBLASLt."""
     for text, by in (
         ("c:847x1582x424", {"by": "library"}),
         ("c:nj:847x1582x424", {}),
         ("z:847x31x424", {}),
+        ("z:tt:23x828x13608", {"by": "library"}),
+        ("z:jt:23x828x13608", {}),
         ("c:847x1582x424@3", {}),
     ):
         plan = dispatch.plan(problem(text), H200)
@@ -189,6 +221,48 @@ def test_turns_are_a_point_where_what_is_the_default_now_was_in_them(tmp_path: P
         file.write_text(json.dumps(line | dict(zip(("default", "first", "best"), ways, strict=True))))
         rows = gathered(timed([file])).get("h200", {})
         assert rows == ({} if want is None else {"dmma": {"d": [[440, 696, 2309, "nn", "0", None, want]]}})
+
+
+def test_draws_are_foretold_without_their_own_points(tmp_path: Path) -> None:
+    """Those that no call ran in parts, and the library's product as it was timed."""
+
+    def run(seed: int | None, what: str = "random") -> dict[str, object]:
+        return {"kind": "run", "device": "h200", "options": {"what": what, "seed": seed}}
+
+    def way(text: str, source: str, gain: float, stencil: str | None = "classic") -> dict[str, object]:
+        about = {"kind": "alone", "problem": text, "layout": "packed", "against_cublas": gain}
+        return about | {"stencil": stencil, "origin": source.split()[0], "from": source.split()[-1]}
+
+    called = [
+        way("s:nn:4096x4096x512@1", "call default", 0.7),
+        way("s:nn:64x64x512@1", "call vendor", 0.97, None),
+        way("c:nn:64x64x512@1", "call vendor", 0.6, None),
+    ]
+    timed_alone = [way(f"s:nn:{2**e}x8192x512@1", "default", 1.3) for e in range(5, 14)]
+    skinny = [way("s:nn:1024x1024x512@1", "default", 1.0)]
+    file = tmp_path / "lines.jsonl"
+    told = [run(7), *called, run(8), *timed_alone, run(1, "skinny"), *skinny, run(None)]
+    file.write_text("".join(json.dumps(each) + "\n" for each in told))
+    draws, library = draws_of([file])
+    assert {len(products) for name, products in draws.items() if name.startswith("8.")} == {0, 1}
+    assert [len(products) for name, products in draws.items() if name.startswith("7.")] == [3]
+    assert sum(map(len, draws.values())) == 12
+    assert sorted(library.values()) == [0.6, 0.97]
+
+    table = {"h200": {"classic": {"s": ROWS, "h": ROWS, "b": ROWS}}}
+    product = "h200", problem("s:nn:4096x4096x512")
+    left = without(table, [product])["h200"]["classic"]
+    assert (len(left["s"]), len(left["h"])) == (len(ROWS) - 1, len(ROWS))
+    twins = without(table, [("h200", problem("b:nn:4096x4096x512"))])["h200"]["classic"]
+    assert [len(twins[letter]) for letter in "shb"] == [len(ROWS), len(ROWS) - 1, len(ROWS) - 1]
+
+    judged = {line["problem"]: line for line in by_draws([file], table)}
+    # What ships is newer than what the draw saw; the others' points say that it gains.
+    ours, theirs = judged["s:nn:4096x4096x512@1"], judged["s:nn:64x64x512@1"]
+    assert (ours["runs"], ours["gain"]) == ("classic", 1.3)
+    assert (theirs["runs"], theirs["gain"]) == ("cublas", 0.97)
+    # PyTorch's own routine runs these since.
+    assert judged["c:nn:64x64x512@1"]["gain"] == 1.0
 
 
 def test_what_ships_is_points() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -16,6 +18,7 @@ from tilewright.space import HARDWARE, KINDS, Space
 from tilewright.stencils.protocol import Stencil, refused
 from tilewright.store.paths import warn_once
 from tilewright.store.records import Records
+from tilewright.store.tries import seconds_per_product
 
 VENDOR = "vendor"
 MODELLED = ("cpu",)
@@ -137,7 +140,8 @@ def plan(
     2. ``tuned``: the kernel of this very problem in the set that is in use (``chosen``), else the fastest
        correct record of it on this device;
     3. ``near``: the record of a near problem, where its stencil and its rules accept this one (on processors
-       of the same regime, and from memory of the same sizes);
+       of the same regime, and from memory of the same sizes); on GPUs, where those of a winner of these sizes
+       do not, the record of another stencil that was slower;
     4. ``kin``: the record of this or a near problem on the most similar device (``kin.serving``), in the
        regimes that ``kin.SERVES``, where its stencil and its rules accept this problem on this device;
     5. ``predicted``: the config with the fewest cycles by LLVM's scheduling model for this very problem
@@ -387,10 +391,10 @@ def _usable(
     """
     # In memory the memo asks for a batch of many.
     asked = problem.with_(batch=1) if single and isinstance(problem, Problem) else problem
-    accepting = (one for one in candidates(device).values() if refusal(one, problem, device) is None)
-    first = next(accepting, None)
-    specific = first is not None and first.size_specific
-    several = isinstance(problem, Problem) and bool(problem.outer)
+    # Others than the first are asked for where a record does not fit, and then once.
+    accepting, names = _accepting(problem, device), list[str]()
+    names.extend(itertools.islice(accepting, 1))
+    specific = bool(names) and candidates(device)[names[0]].size_specific
     for record in found:
         theirs = STENCILS.get(record.stencil)
         exact = specific or (_contested(record, device) if theirs is None else theirs.size_specific)
@@ -400,16 +404,86 @@ def _usable(
             continue
         if record.stencil == VENDOR and (record.problem.batch == 1) == single:
             return VENDOR, record.config, record.problem.key
-        # What was tuned for another place in memory may be slow here, not only wrong. Along several axes the
-        # record says which stencil it is and no more, so that its config need not fit.
-        own = candidates(device).get(record.stencil) if several else None
-        if own is not None:
-            fits = refusal(own, problem, device) is None
-        else:
-            fits = _misfit(record, problem, device, KINDS) is None
-        if fits:
+        if _fits(record, problem, device):
             return record.stencil, record.config, record.problem.key
+        # Winners of other sizes stand in for what they fit, and no more.
+        same = record.problem.extents == problem.extents
+        if not same or record.stencil == VENDOR or device.kind not in kin.LIBRARIES:
+            continue
+        names.extend(accepting)
+        other = _other(record, names)
+        if other is not None and _fits(other, problem, device):
+            return other.stencil, other.config, other.problem.key
     return None
+
+
+def _accepting(problem: Any, device: Device) -> Iterator[str]:
+    """The stencils that accept a problem, in the order of the catalog."""
+    known = candidates(device).items()
+    return (name for name, stencil in known if refusal(stencil, problem, device) is None)
+
+
+def _fits(record: Record, problem: Any, device: Device) -> bool:
+    """Whether a near problem's record can stand in for one: what was tuned for another place in memory may be
+    slow here, not only wrong. Along several axes the record says which stencil it is and no more, so that its
+    config need not fit."""
+    own = candidates(device).get(record.stencil)
+    if own is not None and isinstance(problem, Problem) and problem.outer:
+        return refusal(own, problem, device) is None
+    return _misfit(record, problem, device, KINDS) is None
+
+
+def _other(record: Record, accepting: Sequence[str]) -> Record | None:
+    """The best record of another stencil, of those that accept what is asked, for the problem of a record
+    that does not fit; None where there is none, and where the library's product was faster than it: what lost
+    to both is no better guess than what was measured of problems like it. (It is asked for on GPUs alone: on
+    processors the default is mostly the better guess than any record that stands in.)"""
+
+    def found(held: Records) -> Record | None:
+        names = [name for name in accepting if name != record.stencil]
+        other = _best_of(held, record, names)
+        return None if other is None or _outrun(held, other) else other
+
+    return _asked(found, None)
+
+
+def _best_of(held: Records, record: Record, names: Sequence[str]) -> Record | None:
+    """The best record of these stencils where a record is of."""
+    asked = record.problem.key, record.regime, record.device
+    return held.best(*asked, among=names) if names else None
+
+
+def _outrun(held: Records, record: Record) -> bool:
+    """Whether the library's product was faster than a record."""
+    theirs = _best_of(held, record, [VENDOR]) if has_rival(record.problem) else None
+    ours = seconds_per_product(record) or math.inf
+    return theirs is not None and (seconds_per_product(theirs) or math.inf) < ours
+
+
+def beside(winner: Record) -> Iterator[list[str]]:
+    """The stencils of which a row is to be kept beside that of a problem's winner: for each structure of its
+    batches that its record serves and its own stencil refuses, those that accept it. Such are batches that
+    share an operand and those along several axes, of problems that records are asked for in spite of that
+    (``alike.by_arithmetic``)."""
+    p, whose = winner.problem, _device_of(winner)
+    if whose is None or whose.kind not in kin.LIBRARIES or not isinstance(p, Problem) or p.batch == 1:
+        return
+    if not alike.by_arithmetic(p) or p.outer or p.pointers or p.interleaved is not None:
+        return
+    two = (2, *(p.batch * stride for stride in p.strides))
+    for changed in ({"outer": (two,)}, {"stride_a": 0}, {"stride_b": 0}):
+        names = list(_accepting(p.with_(**changed), whose))
+        if names and winner.stencil not in names:
+            yield names
+
+
+def others(held: Records, winner: Record) -> list[Record]:
+    """The records to keep beside the winner of a problem (``beside``), as calls would go by them: of the best
+    kernel wherever the library's product won, and else of what is no slower than that product."""
+    first = held.best(winner.problem.key, winner.regime, winner.device, without=VENDOR)
+    found = (_best_of(held, winner, names) for names in beside(winner))
+    kept = (one for one in found if one is not None and (one == first or not _outrun(held, one)))
+    return list(dict.fromkeys(kept))
 
 
 def _contested(record: Record, device: Device) -> bool:
@@ -444,11 +518,17 @@ def misfit(record: Record) -> str | None:
     """
     if record.status != "ok" or record.stencil not in STENCILS:
         return None
+    whose = _device_of(record)
+    return None if whose is None else _misfit(record, record.problem, whose)
+
+
+def _device_of(record: Record) -> Device | None:
+    """The device of a record: a named GPU, or this processor; None of any other."""
     for target in TARGETS.values():
         if record.device in target.devices:
-            return _misfit(record, record.problem, target.devices[record.device])
+            return target.devices[record.device]
     here = device()
-    return _misfit(record, record.problem, here) if record.device == here.key else None
+    return here if record.device == here.key else None
 
 
 def _asked(question: Callable[[Records], T], otherwise: T) -> T:

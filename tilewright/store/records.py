@@ -16,7 +16,7 @@ import re
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.resources import files
@@ -165,6 +165,7 @@ class Records:
         *,
         without: str = "",
         accept: Callable[[Record], bool] = lambda record: True,
+        among: Collection[str] = (),
     ) -> Record | None:
         """The right record with the fewest seconds per product, or None.
 
@@ -172,9 +173,10 @@ class Records:
         2. Only a config's newest try counts, and of these only the ones of the newest protocol present.
         3. Equal speeds go to the first config, then the first stencil, in the order of their spellings.
 
-        ``without`` names a stencil whose records are left out; so are those that ``accept`` refuses.
+        ``without`` names a stencil whose records are left out; so are those that ``accept`` refuses, and,
+        where ``among`` names stencils, those of all others, before they are read.
         """
-        asked = (device, problem_key, regime, without, accept)
+        asked = (device, problem_key, regime, without, accept, "ok", among)
         return self._read(tries.best, *asked) or tries.best(self._behind(device), *asked)
 
     def best_shipped(self, problem_key: str, regime: str, device: str, *, without: str = "") -> Record | None:
@@ -225,16 +227,23 @@ class Records:
     # ---- moving
 
     def export(
-        self, path: Path, device: str | None = None, best_only: bool = True, ceilings: bool = True
+        self,
+        path: Path,
+        device: str | None = None,
+        best_only: bool = True,
+        ceilings: bool = True,
+        beside: Callable[[Record], Iterable[Record]] = lambda record: (),
     ) -> int:
         """Writes local records as JSON lines, with ``ceilings`` those too, and returns how many records
         there are.
 
-        With ``best_only`` one line a problem and regime, ordered by problem, and behind these one for what
-        was only predicted; otherwise every try in the order of writing. Raw samples are left out. The file is
-        replaced at once or not at all.
+        With ``best_only`` one line a problem and regime, ordered by problem, each before those that
+        ``beside`` gives for it, and behind all of these one for what was only predicted; otherwise every try
+        in the order of writing. Raw samples are left out. The file is replaced at once or not at all.
         """
         records = self._read(tries.winners, device) if best_only else self.all(device=device)
+        if best_only:
+            records = [record for first in records for record in (first, *beside(first))]
         records += self._read(tries.predictions, device) if best_only else []
         measured = self._read(tries.all_ceilings, device) if ceilings else []
         lines = [ceilings_line(entry) for entry in measured]

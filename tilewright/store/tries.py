@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import closing, suppress
 from functools import lru_cache
 from typing import Any
@@ -25,7 +25,7 @@ _COLUMNS = "device, key, regime, stencil, config, status, protocol, toolchain, m
 _BEST = """
     SELECT id, CAST(body AS BLOB) FROM tries AS t
     WHERE device = ? AND key = ? AND regime = ? AND status = ? AND per_product IS NOT NULL
-      AND stencil <> ?
+      AND stencil <> ?{among}
       AND NOT EXISTS (
         SELECT 1 FROM tries AS later
         WHERE later.device = t.device AND later.key = t.key AND later.regime = t.regime
@@ -70,7 +70,7 @@ def shipped_rows(text: str, name: str) -> tuple[tuple[Row, ...], tuple[Ceilings,
 def _columns_of(record: Record, body: str) -> Row:
     """A record as it is read back from its body, as a row."""
     problem, device, regime = record.problem, record.device, record.regime
-    per_product = _seconds_per_product(record) if record.status in ("ok", PREDICTED) else None
+    per_product = seconds_per_product(record) if record.status in ("ok", PREDICTED) else None
     columns = (
         device, problem.key, regime, record.stencil, spelled(record.config), record.status,
         record.protocol, record.toolchain, record.when, per_product, body,
@@ -134,10 +134,13 @@ def best(
     without: str = "",
     accept: Callable[[Record], bool] = lambda record: True,
     status: str = "ok",
+    among: Collection[str] = (),
 ) -> Record | None:
     """The record of a status with the fewest seconds per product: see ``Records.best``."""
+    only = f" AND stencil IN ({', '.join('?' * len(among))})" if among else ""
+    asked = (device, key, regime, status, without, *among)
     # A cursor that was not read to its end would hold on to the store as it was.
-    with closing(connection.execute(_BEST, (device, key, regime, status, without))) as rows:
+    with closing(connection.execute(_BEST.format(among=only), asked)) as rows:
         for row in rows:
             record = body_of(connection, *row)
             if record is not None and accept(record):
@@ -218,7 +221,7 @@ def all_ceilings(connection: sqlite3.Connection, device: str | None) -> list[Cei
     return [(name, cores, get_ceilings(connection, name, cores)) for name, cores in pairs]
 
 
-def _seconds_per_product(record: Record) -> float | None:
+def seconds_per_product(record: Record) -> float | None:
     """The median of a record's timing for one product of its batch, or what was predicted of one; None where
     that is no speed."""
     if record.status == PREDICTED:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.pure.records.samples import DEVICE, PROBLEM, best, record, ship
-from tilewright.model import Config, Problem
+from tilewright.model import Config, Problem, Record
 from tilewright.store.records import Records
 
 pytestmark = pytest.mark.pure
@@ -100,6 +100,26 @@ def test_a_stencil_can_be_left_out(store: Records) -> None:
     assert store.best(ours.problem.key, "memory", DEVICE, without="vendor") == ours
     assert store.near(PROBLEM, "memory", DEVICE)[0] == theirs
     assert store.near(PROBLEM, "memory", DEVICE, without="vendor") == [ours]
+
+
+def test_some_stencils_can_be_asked_alone(store: Records, shipped: Path) -> None:
+    """Of their records the newest protocol counts, and local ones go before shipped ones."""
+    won, lost = record(1e-3, stencil="won", protocol=3), record(2e-3, stencil="lost")
+    slower, theirs = record(3e-3, stencil="lost", config={"n": 1}), record(4e-3, stencil="else")
+    ship(shipped, theirs, record(1e-6, stencil="lost", config={"n": 2}))
+    for each in (slower, won, lost):
+        store.append(each)
+
+    def asked(*names: str) -> Record | None:
+        return store.best(PROBLEM.key, "memory", DEVICE, among=names)
+
+    assert asked() == won
+    assert asked("lost") == asked("lost", "else") == lost
+    assert asked("won", "lost") == won
+    found = asked("else")
+    assert found is not None
+    assert found.stencil == "else"
+    assert asked("nobody") is None
 
 
 # ---- resuming

@@ -44,6 +44,23 @@ def test_what_is_exported_can_be_imported(store: Records, tmp_path: Path) -> Non
     assert winners.all() == [bare[2], bare[4], bare[3]]
 
 
+def test_what_is_kept_beside_a_winner_follows_it(store: Records, tmp_path: Path) -> None:
+    for each in (record(), record(2e-3, stencil="other"), record(problem="d:8x8x9")):
+        store.append(each)
+
+    def beside(winner: Record) -> list[Record]:
+        found = store.best(winner.problem.key, "memory", DEVICE, among=("other",))
+        return [found] if found else []
+
+    assert store.export(tmp_path / "best.jsonl", beside=beside) == 3
+    lines = [json.loads(line) for line in (tmp_path / "best.jsonl").read_text().splitlines()]
+    assert [(line["problem"], line["stencil"]) for line in lines] == [
+        ("d:nn:8x8x8@1000", "tile"),
+        ("d:nn:8x8x8@1000", "other"),
+        ("d:nn:8x8x9@1", "tile"),
+    ]
+
+
 def test_exported_lines_are_flat_and_short(store: Records, tmp_path: Path) -> None:
     store.append(record(1e-3, PROBLEM.with_(beta="any"), when="2030"))
     store.export(tmp_path / "best.jsonl")

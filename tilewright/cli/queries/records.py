@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,9 @@ def exported(path: Path, device: Device, every: bool) -> int:
     Those of a GPU stay: a copy is measured within a second wherever the records are taken to.
     """
     ceilings = device.kind == "cpu"
-    return dispatch.records().export(path, device.key, best_only=not every, ceilings=ceilings)
+    held = dispatch.records()
+    beside = partial(dispatch.others, held)
+    return held.export(path, device.key, best_only=not every, ceilings=ceilings, beside=beside)
 
 
 def imported(path: Path) -> Taken:

@@ -86,7 +86,7 @@ def from_memory(
     where ``Device.limits["streams"]`` is 0, of a processor whose ordinary stores are as fast; interleaved
     matrices were not compared there. Prefetch is as far ahead as ``Device.limits["prefetch"]`` says, in
     products, or as many fewer as fit into ``Device.limits["prefetch_bytes"]``; a device that does not say
-    gets none.
+    gets none, nor do products of fewer bytes than ``Device.limits["prefetch_least"]``.
     """
     if problem.footprint <= device.knee():
         return config
@@ -113,6 +113,8 @@ def _prefetches(
     """Prefetches at the device's distance or farther: the next matrices of tiny ones are too near."""
     distance = device.limits.get("prefetch", 0)
     room, one = device.limits.get("prefetch_bytes", 0), problem.with_(beta="0").bytes
+    if one < device.limits.get("prefetch_least", 0):
+        return
     while room and distance > 1 and distance * one > room:
         distance //= 2
     spread: dict[str, object] = {"spread": 1} if "spread" in config else {}

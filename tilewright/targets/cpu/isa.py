@@ -161,8 +161,9 @@ class Family:
 
     ``prefetch`` is how many products ahead it is worth asking for operands from memory; 0 where the
     hardware does as well alone. ``ahead``: the bytes that these products may take, beyond which fewer are
-    asked for; 0 for any. ``runs``: whether kernels that read packed batches from end to end, several matrices
-    in a vector, gain by it as others do. ``streams``: results that are larger than the caches had better go
+    asked for; 0 for any. ``least``: the bytes of one product below which nothing is. ``runs``: whether
+    kernels that read packed batches from end to end, several matrices in a vector, gain by it as others do.
+    ``streams``: results that are larger than the caches had better go
     past them. ``staged``: cycles of multiply-adds, for a thousand bytes of a product, up to which such
     results go through a buffer where they do not fill lines by themselves; beyond it ordinary stores hide
     behind them. 0: all go through the buffer, those that fill lines too. ``fma_bits``: bits that a
@@ -174,6 +175,7 @@ class Family:
     starts: tuple[str, ...]
     prefetch: int
     ahead: int = 0
+    least: int = 0
     runs: bool = True
     streams: bool = True
     staged: int = 0
@@ -181,9 +183,9 @@ class Family:
     pairs: bool = False
 
     @property
-    def memory(self) -> tuple[int, int, bool, bool, int]:
+    def memory(self) -> tuple[int, int, int, bool, bool, int]:
         """What there is to know of batches from memory."""
-        return self.prefetch, self.ahead, self.runs, self.streams, self.staged
+        return self.prefetch, self.ahead, self.least, self.runs, self.streams, self.staged
 
 
 FAMILIES = (
@@ -203,7 +205,13 @@ FAMILIES = (
         fma_bits=512,
         pairs=True,
     ),
-    # On Zen 4 no distance gained anything, from memory, at any size.
+    # On one core of a Zen 4, d, s, c and z from memory with both betas, squares of 5 to 32: one product ahead
+    # ran 0.5 to 1.1 times as fast as none where A, B and C of one take less than 12 KB, and 1.12 times in the
+    # mean of the others (0.89 to 2.4, z 32 1.77); two and four were no better. Results that do not fill lines
+    # left faster through the buffer up to some 65 cycles for a thousand bytes, and by ordinary stores above
+    # (bench/results/znver4-avx512/stores.jsonl).
+    Family("Zen 4", ("znver4",), 1, least=12 << 10, runs=False, staged=65),
+    # Those before it were not timed.
     Family("Zen", ("znver",), 0),
     # Ordinary stores with operands, C among them, asked for two products ahead were as fast as any other way
     # on a Cascade Lake at 30 of 32 sizes of d and s, aligned or not, and 1.17 times as fast as streaming with
@@ -236,13 +244,14 @@ def family(cpu: str) -> Family | None:
 
 def family_limits(cpu: str) -> dict[str, int]:
     """What ``Device.limits`` says of a processor that LLVM calls ``cpu``, the fields of ``Family``:
-    ``prefetch``, ``prefetch_bytes`` (``ahead``), ``prefetch_runs`` (``runs``), ``streams``, ``staged``,
-    ``fma_bits`` and ``pairs``. Where the table lacks it nothing is asked for, large results are streamed,
-    units have 256 bits, and pairs of bfloat16 are slow."""
+    ``prefetch``, ``prefetch_bytes`` (``ahead``), ``prefetch_least`` (``least``), ``prefetch_runs``
+    (``runs``), ``streams``, ``staged``, ``fma_bits`` and ``pairs``. Where the table lacks it nothing is asked
+    for, large results are streamed, units have 256 bits, and pairs of bfloat16 are slow."""
     found = family(cpu) or Family("", (), 0)
     return {
         "prefetch": found.prefetch,
         "prefetch_bytes": found.ahead,
+        "prefetch_least": found.least,
         "prefetch_runs": int(found.runs),
         "streams": int(found.streams),
         "staged": found.staged,

@@ -1,11 +1,11 @@
 """The code of the ``compact`` stencil: what a config means in LLVM IR, from packs down to one multiply-add.
 
 ``stencil.py`` has the picture and says which configs there are. A program is some functions of one
-signature, ``ir.CALL``: the entry, which sees to packs and to where whole vectors begin, ``main`` (and
-``stream``) for whole vectors and ``rest`` for what is left of them. To these ``%sa`` and ``%sb`` are the
-matrix and the one after the last, ``%sc`` is the reals from one matrix of C to the next, and ``%scalars`` a
-block of the entry's: alpha and beta, and after them the offset of every element of A, B and C. These are sums
-of products of strides, which would else be computed for every vector.
+signature, ``ir.CALL``: the entry (``entry.py``), which sees to packs and to where whole vectors begin,
+``main`` (and ``stream``) for whole vectors and ``rest`` for what is left of them. To these ``%sa`` and
+``%sb`` are the matrix and the one after the last, ``%sc`` is the reals from one matrix of C to the next, and
+``%scalars`` a block of the entry's: alpha and beta, and after them the offset of every element of A, B and C.
+These are sums of products of strides, which would else be computed for every vector.
 """
 
 from __future__ import annotations
@@ -15,17 +15,12 @@ from dataclasses import dataclass
 
 from tilewright.model import Config, Device, Problem
 from tilewright.stencils.cpu.ir import (
-    ENTRY,
     LAYOUT,
-    LAYOUT_WORDS,
     Ir,
     Piece,
     Scalars,
-    batch_loop,
-    fence,
     finish,
     load_scalars,
-    strides,
 )
 from tilewright.stencils.cpu.sets import ir_of
 
@@ -84,11 +79,6 @@ def tables(p: Problem) -> tuple[Table, Table, Table]:
     return a, b, c
 
 
-def block_words(p: Problem) -> int:
-    """64-bit words of the entry's block."""
-    return LAYOUT // 8 + p.m * p.k + p.k * p.n + p.m * p.n
-
-
 Part = tuple[range, range]
 """Rows and columns of a part of C."""
 
@@ -133,7 +123,9 @@ class Span:
         self.scalars = Scalars(None, None)
         self.parts = list(tiles(problem, config["rows"], config["columns"]))
         self.mask = self.buffer = ""
+        # What is asked for of the next block, and the number of a turn and its part among those of a block.
         self.next: list[tuple[Table, str, bool]] = []
+        self.number = ""
 
     def function(self) -> Ir:
         """All of it."""
@@ -149,8 +141,8 @@ class Span:
         return ir
 
     def _block(self, first: str) -> None:
-        """The turns of a block of matrices, which ask for the next block a little at a time: for all of a
-        row's lines at once, because it lies in another page than the next one."""
+        """The turns of a block of matrices, which ask for the next block: row by row, because each lies in
+        another page, and a few lines in each step of k, for more at a time wait for one another."""
         ir = self.ir
         following = ir.let(f"add i64 {first}, {self.per_turn * self.block}")
         end = self._least(following, "%sb")
@@ -161,26 +153,26 @@ class Span:
 
             def turn(here: str, at: int = at, some: list[Part] = some) -> None:
                 number = ir.let(f"sdiv i64 {ir.let(f'sub i64 {here}, {first}')}, {self.per_turn}")
-                self._ask(ir.let(f"add i64 {number}, {at * self.block}"), self.block * len(parts))
+                self.number = ir.let(f"add i64 {number}, {at * self.block}")
                 self._turn(here, some)
 
             loop(ir, first, end, self.per_turn, turn)
 
-    def _ask(self, part: str, parts: int) -> None:
-        """Ask for one of so many equal parts of the next block's rows."""
+    def _ask(self, k: int | str) -> None:
+        """A step's share of the next block's lines."""
         ir, line = self.ir, 64 // (self.ir.bits // 8)
+        each = -(-self.width * self.vectors * self.block // line)
+        steps = self.p.k * self.block * (1 if self.scattered else len(self.parts))
         for table, base, written in self.next:
-            rows = table.rows * table.columns
-            share = -(-rows // parts)
-            start = ir.let(f"mul i64 {part}, {share}")
-            stop = self._least(ir.let(f"add i64 {start}, {share}"), str(rows))
-
-            def row(which: str, table: Table = table, base: str = base, written: bool = written) -> None:
-                address = ir.at(base, self._offset(ir.let(f"add i64 {which}, {table.first}")))
-                for at in range(0, self.width * self.vectors * self.block, line):
-                    ir.prefetch(ir.at(address, at), write=written, level=2)
-
-            loop(ir, start, stop, 1, row)
+            count = table.rows * table.columns * each
+            share = -(-count // steps)
+            step = ir.let(f"add i64 {ir.let(f'mul i64 {self.number}, {self.p.k}')}, {k}")
+            start = ir.let(f"mul i64 {step}, {share}")
+            for one in range(share):
+                place = self._least(ir.let(f"add i64 {start}, {one}"), str(count - 1))
+                row, at = (ir.let(f"{how} i64 {place}, {each}") for how in ("udiv", "urem"))
+                address = ir.at(base, self._offset(ir.let(f"add i64 {row}, {table.first}"), table))
+                ir.prefetch(ir.at(address, ir.let(f"mul i64 {at}, {line}")), write=written, level=2)
 
     def _asked(self) -> Iterator[tuple[Table, str]]:
         """The operands that are asked for ahead of their use."""
@@ -202,7 +194,8 @@ class Span:
         return self.ir.let(f"call i64 @llvm.smin.i64(i64 {x}, i64 {y})")
 
     # -- memory -----------------------------------------------------------------------------------
-    def _offset(self, word: int | str) -> str:
+    def _offset(self, word: int | str, table: Table) -> int | str:
+        """How many reals an element lies behind the first one of its operand."""
         ir = self.ir
         place = ir.let(f"getelementptr i64, ptr %scalars, i64 {word}")
         return ir.let(f"load i64, ptr {place}, align 8")
@@ -218,10 +211,10 @@ class Span:
         else:
             self.ir.store(value, address, self.piece, self.stream)
 
-    def _read(self, base: str, shared: bool, word: int | str) -> list[str]:
+    def _read(self, base: str, shared: bool, word: int | str, table: Table) -> list[str]:
         """An element of the matrices of a turn: vectors side by side, or one value for all lanes."""
         ir = self.ir
-        address = ir.at(base, self._offset(word))
+        address = ir.at(base, self._offset(word, table))
         if not shared:
             return [self._load(ir.at(address, vector * self.width)) for vector in range(self.vectors)]
         if self.unit == 1:
@@ -238,22 +231,31 @@ class Span:
     # -- one turn -----------------------------------------------------------------------------------
     def _turn(self, first: str, parts: Sequence[Part]) -> None:
         """Parts of the products of the matrices from ``first`` on that a turn covers."""
-        ir, p = self.ir, self.p
-        bases = [
-            base if stride == 0 else self._moved(base, first)
-            for base, stride in zip(("%A", "%B", "%C"), (*p.strides[:2], 1), strict=True)
-        ]
-        left = ""
+        ir = self.ir
+        bases, left = self._bases(first), ""
         if self.masked:
             left = ir.let(f"sub i64 %sb, {first}")
             self.mask = self._mask(left)
         self._prefetch(first)
-        for rows, columns in parts:
-            sums = self._sums(bases, rows, columns)
-            for number, (i, j) in enumerate((i, j) for i in rows for j in columns):
-                self._put(bases[2], i, j, sums[number * self.vectors : (number + 1) * self.vectors])
+        for part in parts:
+            self._product(bases, part)
         if self.scattered:
             self._scatter(first, left)
+
+    def _product(self, bases: Sequence[str], part: Part) -> None:
+        """A part of the products of a turn."""
+        rows, columns = part
+        sums = self._sums(bases, rows, columns)
+        for at, (i, j) in enumerate((i, j) for i in rows for j in columns):
+            self._put(bases[2], i, j, sums[at * self.vectors : (at + 1) * self.vectors])
+
+    def _bases(self, first: str) -> list[str]:
+        """Where A, B and C of a turn are."""
+        strides = (*self.p.strides[:2], 1)
+        return [
+            base if stride == 0 else self._moved(base, first)
+            for base, stride in zip(("%A", "%B", "%C"), strides, strict=True)
+        ]
 
     def _mask(self, left: str) -> str:
         """The lanes of a vector that lie within so many matrices."""
@@ -261,15 +263,16 @@ class Span:
         return ir.first_lanes(left if self.unit == 1 else ir.let(f"shl i64 {left}, 1"), self.width)
 
     def _prefetch(self, first: str) -> None:
-        """Ask for what will be read so many turns later."""
+        """Ask for what will be read so many turns later. Those of a pack are too few."""
         ahead = self.c["prefetch"] * self.width * self.vectors
-        if not ahead or not self.whole:
+        assert self.p.interleaved is not None
+        if not ahead or not self.whole or self.p.interleaved.pack:
             return
         line = 64 // (self.ir.bits // 8)
         for table, operand in self._asked():
             base = self.ir.at(self._moved(operand, first), ahead)
             for word in range(table.first, table.first + table.rows * table.columns):
-                address = self.ir.at(base, self._offset(word))
+                address = self.ir.at(base, self._offset(word, table))
                 for at in range(0, self.width * self.vectors, line):
                     self.ir.prefetch(self.ir.at(address, at), write=operand == "%C")
 
@@ -312,18 +315,20 @@ class Span:
     ) -> list[str | None]:
         """A column of A times a row of B, added to the sums."""
         p, ir, out = self.p, self.ir, list(sums)
-        left = [self._read(bases[0], p.stride_a == 0, self.tables[0].at(i, k, ir)) for i in rows]
+        a, b, _ = self.tables
+        if self.next:
+            self._ask(k)
+        left = [self._read(bases[0], p.stride_a == 0, a.at(i, k, ir), a) for i in rows]
         for y, j in enumerate(columns):
-            right = self._read(bases[1], p.stride_b == 0, self.tables[1].below(k, j, ir))
-            for vector in range(self.vectors):
-                b = right[vector]
+            right = self._read(bases[1], p.stride_b == 0, b.below(k, j, ir), b)
+            for vector, value in enumerate(right):
                 turned = ""
                 if self.unit == 2 and not ir.complex_fma:
-                    b = ir.flip(b, (1, -1), self.width) if p.conj_b else b
-                    turned = ir.flip(ir.swap(b, self.width), (1, -1) if p.conj_a else (-1, 1), self.width)
+                    value = ir.flip(value, (1, -1), self.width) if p.conj_b else value
+                    turned = ir.flip(ir.swap(value, self.width), (1, -1) if p.conj_a else (-1, 1), self.width)
                 for x in range(len(rows)):
                     at = (x * len(columns) + y) * self.vectors + vector
-                    out[at] = self._multiply(left[x][vector], b, turned, out[at])
+                    out[at] = self._multiply(left[x][vector], value, turned, out[at])
         return out
 
     def _multiply(self, a: str, b: str, turned: str, total: str | None) -> str:
@@ -340,27 +345,33 @@ class Span:
     # -- C --------------------------------------------------------------------------------------------
     def _put(self, c: str, i: int, j: int, sums: Sequence[str]) -> None:
         """alpha * sum + beta * C for one element of the matrices of a turn."""
-        ir = self.ir
-        if ir.complex_fma and self.p.conj_a and self.p.conj_b:
-            sums = [ir.flip(total, (1, -1), self.width) for total in sums]
+        ir, sums = self.ir, self._signed(sums)
         if self.scattered:
             place = (i * self.p.n + j) * self.vectors * self.width
             for vector, total in enumerate(sums):
                 value = finish(ir, self.p, self.scalars, total, None, self.width)
                 ir.store(value, ir.at(self.buffer, place + vector * self.width), self.piece)
             return
-        address = ir.at(c, self._offset(self.tables[2].at(i, j, ir)))
+        address = ir.at(c, self._offset(self.tables[2].at(i, j, ir), self.tables[2]))
         for vector, total in enumerate(sums):
             here = ir.at(address, vector * self.width)
             old = self._load(here) if self.p.beta != "0" else None
             self._store(finish(ir, self.p, self.scalars, total, old, self.width), here)
+
+    def _signed(self, sums: Sequence[str]) -> Sequence[str]:
+        """Sums as they should be: instructions for complex products have no form for two conjugates."""
+        ir = self.ir
+        if ir.complex_fma and self.p.conj_a and self.p.conj_b:
+            return [ir.flip(total, (1, -1), self.width) for total in sums]
+        return sums
 
     def _scatter(self, first: str, left: str) -> None:
         """The results of a turn from the buffer to where each matrix lies."""
         ir, p = self.ir, self.p
         most = self._least(left, str(self.per_turn)) if left else str(self.per_turn)
         apart = self.vectors * self.width
-        offsets = [self._offset(self.tables[2].at(i, j, ir)) for i in range(p.m) for j in range(p.n)]
+        table = self.tables[2]
+        offsets = [self._offset(table.at(i, j, ir), table) for i in range(p.m) for j in range(p.n)]
 
         def matrix(lane: str) -> None:
             place = ir.let(f"add i64 {first}, {lane}")
@@ -373,108 +384,3 @@ class Span:
                 ir.do(f"store {kind} {value}, ptr {ir.at(to, offset)}, align {ir.bits // 8}")
 
         loop(ir, "0", most, 1, matrix)
-
-
-class Entry:
-    """The writer of the entry: offsets, packs, and where whole vectors begin."""
-
-    def __init__(self, problem: Problem, device: Device, width: int, vectors: int, stream: bool):
-        self.p, self.device, self.stream = problem, device, stream
-        self.ir, self.unit = Ir(problem.dtype), 2 if problem.dtype.is_complex else 1
-        self.width, self.per_turn = width, width // self.unit * vectors
-
-    def function(self) -> Ir:
-        """All of it."""
-        ir, p = self.ir, self.p
-        assert p.interleaved is not None
-        words = [self._word(name) for name in LAYOUT_WORDS]
-        block = ir.let(f"alloca i64, i64 {block_words(p)}, align 64")
-        for at in range(LAYOUT // 8):
-            old = ir.let(f"load i64, ptr {ir.let(f'getelementptr i64, ptr %scalars, i64 {at}')}, align 4")
-            ir.do(f"store i64 {old}, ptr {ir.let(f'getelementptr i64, ptr {block}, i64 {at}')}, align 8")
-        for table in tables(p):
-            self._fill(block, table, words[table.row_word], words[table.column_word])
-        self.steady = "true" if self.stream else "false"
-        if self.stream:
-            self._aligned(words)
-        pack, step_c = words[6], words[7]
-        if p.interleaved.pack:
-            batch_loop(
-                ir, ("%A", "%B", "%C"), strides(ir, p), "%count",
-                lambda a, b, c: self._span((a, b, c), pack, step_c, block),
-            )  # fmt: skip
-        else:
-            self._span(("%A", "%B", "%C"), "%count", step_c, block)
-        if self.stream:
-            fence(ir, self.device)
-        return ir
-
-    def _word(self, name: str) -> str:
-        """A word of the layout, strides in reals."""
-        ir = self.ir
-        at = LAYOUT // 8 + LAYOUT_WORDS.index(name)
-        found = ir.let(f"load i64, ptr {ir.let(f'getelementptr i64, ptr %scalars, i64 {at}')}, align 4")
-        return found if self.unit == 1 or name == "pack" else ir.let(f"shl i64 {found}, 1")
-
-    def _fill(self, block: str, table: Table, row: str, column: str) -> None:
-        """The offsets of an operand's elements."""
-        ir = self.ir
-
-        def line(i: str) -> None:
-            start = ir.let(f"mul i64 {i}, {row}")
-            place = ir.let(f"add i64 {ir.let(f'mul i64 {i}, {table.columns}')}, {table.first}")
-
-            def element(j: str) -> None:
-                offset = ir.let(f"add i64 {start}, {ir.let(f'mul i64 {j}, {column}')}")
-                at = ir.let(f"add i64 {place}, {j}")
-                ir.do(
-                    f"store i64 {offset}, ptr {ir.let(f'getelementptr i64, ptr {block}, i64 {at}')}, align 8"
-                )
-
-            loop(ir, "0", str(table.columns), 1, element)
-
-        loop(ir, "0", str(table.rows), 1, line)
-
-    def _aligned(self, words: Sequence[str]) -> None:
-        """Whether all rows of C lie alike to vectors, so that what aligns one aligns all."""
-        ir = self.ir
-        together = ir.let(f"or i64 {words[2]}, {words[5]}")
-        off = ir.let(f"and i64 {together}, {self.width - 1}")
-        self.steady = ir.let(f"icmp eq i64 {off}, 0")
-
-    def _span(self, bases: tuple[str, str, str], count: str, step_c: str, block: str) -> None:
-        """``count`` matrices: those before the first whole vector of C, whole vectors, and the others."""
-        ir = self.ir
-        head = "0"
-        if self.stream:
-            # Reals from C to the next multiple of a vector, in matrices; none where vectors do not matter.
-            place = ir.let(f"ptrtoint ptr {bases[2]} to i64")
-            size = ir.bits // 8
-            back = ir.let(f"and i64 {ir.let(f'sub i64 0, {place}')}, {self.width * size - 1}")
-            ahead = ir.let(f"sdiv i64 {back}, {size * self.unit}")
-            ir.declared.add("declare i64 @llvm.smin.i64(i64, i64)")
-            ahead = ir.let(f"call i64 @llvm.smin.i64(i64 {ahead}, i64 {count})")
-            head = ir.let(f"select i1 {self.steady}, i64 {ahead}, i64 0")
-        rest = ir.let(f"sub i64 {count}, {head}")
-        whole = ir.let(f"sub i64 {rest}, {ir.let(f'srem i64 {rest}, {self.per_turn}')}")
-        end = ir.let(f"add i64 {head}, {whole}")
-
-        def call(name: str, first: str, last: str, condition: str) -> None:
-            some, after = ir.label(name), ir.label("next")
-            ir.do(f"br i1 {condition}, label %{some}, label %{after}")
-            ir.place(some)
-            given = f"ptr {bases[0]}, ptr {bases[1]}, ptr {bases[2]}, i64 {first}, i64 {last}, i64 {step_c}"
-            ir.do(f"call void @{ENTRY}_{name}({given}, i64 0, ptr {block})")
-            ir.do(f"br label %{after}")
-            ir.place(after)
-
-        def some(first: str, last: str, also: str = "true") -> str:
-            return ir.let(f"and i1 {ir.let(f'icmp slt i64 {first}, {last}')}, {also}")
-
-        if self.stream:
-            call("rest", "0", head, some("0", head))
-            call("stream", head, end, some(head, end, self.steady))
-            call("main", head, end, some(head, end, ir.let(f"xor i1 {self.steady}, true")))
-        else:
-            call("main", head, end, some(head, end))
-        call("rest", end, count, some(end, count))

@@ -16,7 +16,9 @@ of C are not interleaved, the results of a turn go through a buffer in the first
 
 From memory, few rows of matrices are asked for each by itself, ``prefetch`` turns ahead. There are more rows
 of larger matrices than a processor has prefetchers, or pages at hand: these are gone through in blocks of
-``block`` turns, one part of C after the other, while the next block is asked for row by row.
+``block`` turns, one part of C after the other, while the next block is asked for row by row. Packs without
+gaps are memory in one piece, of which ``prefetch`` packs are asked for ahead (``packs.py``). Rows of C that
+do not lie alike to vectors are written through a buffer, a block at a time (``blocks.py``).
 
 Requires: extents up to ``LIMIT``; the matrices of A and of B one element apart, or one A or one B for a
 pack; C one element apart, or not read.
@@ -32,7 +34,10 @@ from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Param, Rule, Space
 from tilewright.stencils.cpu.answers import CpuStencil, of_configs, outsized, written
 from tilewright.stencils.cpu.common import from_memory, memory_rules
-from tilewright.stencils.cpu.compact.codegen import STEPS, Entry, Span
+from tilewright.stencils.cpu.compact.blocks import TURNS, Blocks, buffered, turns
+from tilewright.stencils.cpu.compact.codegen import STEPS, Span
+from tilewright.stencils.cpu.compact.entry import Entry
+from tilewright.stencils.cpu.compact.packs import Packs, whole
 from tilewright.stencils.cpu.ir import ENTRY, by_length, grain
 from tilewright.stencils.protocol import CostModel
 
@@ -54,6 +59,15 @@ FEW, MANY = 32, 100
 runs of lines. Both were chosen on a Cascade Lake processor."""
 
 
+AHEAD = 1
+"""Packs that are asked for ahead. On one core of a Zen 4 one was as fast as two and four, in float32 1.2
+times as fast, and none 0.4 to 1 of that (no file); other processors were not asked."""
+
+
+ROOM = 1 << 20
+"""Bytes of a buffer on the stack: threads have some megabytes."""
+
+
 def rows_of(p: Problem) -> tuple[int, int, int]:
     """Rows of matrices of A, B and C: as many as a matrix has elements; 1 for an operand that is shared."""
     return p.m * p.k if p.stride_a else 1, p.k * p.n if p.stride_b else 1, p.m * p.n
@@ -69,6 +83,7 @@ def held(p: Problem, rows: int, columns: int, vectors: int) -> int:
 
 def _rules(p: Problem, device: Device) -> Iterator[Rule]:
     scattered = p.stride_c != 1
+    pack = p.interleaved.pack if p.interleaved is not None else 0
     spared = 3 + (TURNING[p.dtype.is_complex] if by_length(device) else 0)
     yield from memory_rules(p, device)
     yield Rule(
@@ -88,6 +103,41 @@ def _rules(p: Problem, device: Device) -> Iterator[Rule]:
         "hard",
         "a streaming store is for a C that nobody reads, and that is written by vectors",
         lambda store: store == "plain" or (p.beta == "0" and not scattered),
+    )
+    yield Rule(
+        "staged-whole",
+        "hard",
+        "results leave through a buffer by packs that turns end with, or by blocks, where C is interleaved",
+        lambda store, vector_bits, vectors: (
+            store != "staged"
+            or (whole(p, _matrices(p, vector_bits, vectors)) if pack else not scattered and p.beta == "0")
+        ),
+    )
+    yield Rule(
+        "staged-fits",
+        "soft",
+        "packs of results that take more than half of the first cache push the operands out of it",
+        lambda store: store != "staged" or 2 * p.m * p.n * pack * p.dtype.itemsize <= device["l1d"],
+    )
+
+    def on_stack(store: str, vector_bits: int, vectors: int, block: int) -> int:
+        """Bytes of the buffer of a block's results."""
+        lanes = vector_bits // p.dtype.real_bits * vectors
+        return buffered(p, block or TURNS, lanes) if store == "staged" and not pack else 0
+
+    yield Rule(
+        "staged-stack",
+        "hard",
+        f"results of blocks lie on the stack, {ROOM >> 10} KiB of them at most",
+        lambda store, vector_bits, vectors, block: on_stack(store, vector_bits, vectors, block) <= ROOM,
+    )
+    yield Rule(
+        "staged-second",
+        "soft",
+        "the results of a block leave half of the second cache for what is multiplied and asked for",
+        lambda store, vector_bits, vectors, block: (
+            2 * on_stack(store, vector_bits, vectors, block) <= device["l2"]
+        ),
     )
     yield Rule(
         "prefetch-few",
@@ -111,10 +161,13 @@ def _rules(p: Problem, device: Device) -> Iterator[Rule]:
     )
 
 
-def _matrices(p: Problem, config: Config) -> int:
-    """Matrices of a turn."""
-    reals = config["vector_bits"] // p.dtype.real_bits * config["vectors"]
-    return int(reals // (2 if p.dtype.is_complex else 1))
+def _of(p: Problem, config: Config) -> int:
+    """Matrices of a turn of a config."""
+    return _matrices(p, config["vector_bits"], config["vectors"])
+
+
+def _matrices(p: Problem, vector_bits: int, vectors: int) -> int:
+    return vector_bits // p.dtype.real_bits * vectors // (2 if p.dtype.is_complex else 1)
 
 
 def _even(extent: int, side: int) -> bool:
@@ -152,7 +205,7 @@ class CompactStencil(CpuStencil):
             Param("rows", tuple(side for side in SIDES if side <= p.m)),
             Param("columns", tuple(side for side in SIDES if side <= p.n)),
             Param("vectors", (1, 2, 4)),
-            Param("store", ("plain", "stream")),
+            Param("store", ("plain", "stream", "staged")),
             Param("prefetch", (0, 1, 2, 4, 8, 16)),
             Param("block", (0, 2, 4, 8, 16, 32)),
         )
@@ -174,11 +227,13 @@ class CompactStencil(CpuStencil):
         ]
         valid = [config for config in found if not space.why(config)]
         if pack:
-            # What does not fill a pack goes under masks, so turns end with it. A pack is memory in one piece,
-            # which processors read ahead by themselves, and is too short to be asked for by turns, or to be
-            # streamed: on a Zen 5 plain stores were 1.4 to 4 times as fast.
-            whole = [config for config in valid if pack % _matrices(p, config) == 0]
-            return min(whole or valid, key=lambda config: (-config["vector_bits"], self._cost(p, config)))
+            # What does not fill a pack goes under masks, so turns end with it.
+            even = [config for config in valid if whole(p, _of(p, config))]
+            best = min(even or valid, key=lambda config: (-config["vector_bits"], self._cost(p, config)))
+            if not even or p.footprint <= device.knee():
+                return best
+            ways = [best.with_(prefetch=AHEAD, store=store) for store in ("staged", "plain")]
+            return next((config for config in ways if not space.why(config)), best)
         best = min(valid, key=lambda config: self._cost(p, config))
         chosen = from_memory(p, device, space, best)
         if chosen == best or sum(rows_of(p)) <= FEW:
@@ -209,7 +264,8 @@ class CompactStencil(CpuStencil):
         p = problem
         unit = 2 if p.dtype.is_complex else 1
         width, vectors = config["vector_bits"] // p.dtype.real_bits, config["vectors"]
-        masks, streams = bool(device["masks"]), config["store"] == "stream"
+        masks, store = bool(device["masks"]), config["store"]
+        staged = store == "staged"
         # Without masks what is left over goes one matrix at a time.
         narrow = width if masks else unit
         # Nothing keeps schedulers from reading operands of all steps early, and these take many instructions.
@@ -218,10 +274,26 @@ class CompactStencil(CpuStencil):
             "main": Span(p, config, device, width, vectors, whole=True, steps=steps),
             "rest": Span(p, config, device, narrow, 1, whole=False, steps=steps),
         }
-        if streams:
+        packs = whole(p, _of(p, config))
+        if store == "stream" or (staged and not packs):
             spans["stream"] = Span(p, config, device, width, vectors, whole=True, stream=True, steps=steps)
+        if packs:
+            spans["packs"] = Packs(p, config, device, width, vectors, whole=True, steps=steps)
+        elif staged:
+            spans["blocks"] = Blocks(p, config, device, width, vectors, whole=True, stream=True, steps=steps)
         functions = [(f"{ENTRY}_{name}", span.function()) for name, span in spans.items()]
-        functions.append((ENTRY, Entry(p, device, width, vectors, streams).function()))
+        stream = "stream" in spans
+        entry = Entry(
+            p,
+            device,
+            width,
+            vectors,
+            stream=stream,
+            packs=packs,
+            staged=staged,
+            block=turns(config) if staged and stream else 0,
+        )
+        functions.append((ENTRY, entry.function()))
         return written(functions)
 
     def launch(self, problem: Problem, config: Config) -> Launch:
