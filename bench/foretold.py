@@ -8,10 +8,11 @@
                                                    without its products, ``--doubt`` instead of the planner's
 
 FILE is what ``python -m bench.alone random --out FILE`` wrote, or ``skinny``, on a GPU, or
-``python -m bench.large``, or ``unaligned`` (the last time of a product counts). Of each product that is held
-apart the stencil runs that gains most of those that are counted on, else cuBLAS, whose gain is 1; the summary
-has, by type, the geometric mean, the least, how many are below 0.98, and what the best default, or cuBLAS,
-would have made of it.
+``python -m bench.large``, or ``unaligned`` (the last time of a product counts), or ``bench.models``, of which
+a line counts if what is the default now was in its turns. Of each product that is held apart the stencil runs
+that gains most of those that are counted on, else cuBLAS, whose gain is 1; the summary has, by type, the
+geometric mean, the least, how many are below 0.98, and what the best default, or cuBLAS, would have made of
+it.
 
 Draws are told by their seeds; one that no call ran is parted in ten, each foretold with the others' points.
 Where a call ran the library's product, that counts as it was timed, and as 1 where PyTorch's own routine is
@@ -33,7 +34,8 @@ from rich.table import Table
 from bench import lines
 from bench.classes import written
 from bench.lines import Line
-from tilewright.model import DTYPES, Problem
+from tilewright.catalog import STENCILS, TARGETS
+from tilewright.model import DTYPES, Config, Device, Problem
 from tilewright.planning import alone
 
 DRAWS = 20
@@ -57,6 +59,12 @@ def timed(files: Iterable[Path]) -> Gains:
     for file in files:
         for line in lines.read(file):
             device = line.get("device", device)
+            if line.get("kind") == "models":
+                of = Problem.parse(line["problem"])[0]
+                gain = _as_default(line, of, TARGETS["cuda"].devices[device])
+                if gain is not None:
+                    found.setdefault((device, of), {})[line["stencil"]] = gain
+                continue
             if line.get("kind") not in ("alone", "large") or line.get("math", "ieee") != "ieee":
                 continue
             p = problem_of(line)
@@ -65,6 +73,13 @@ def timed(files: Iterable[Path]) -> Gains:
                 gains = found.setdefault((device, p), {})
                 gains[line["stencil"].split()[0]] = line["against_cublas"]
     return found
+
+
+def _as_default(line: Line, p: Problem, device: Device) -> float | None:
+    """The gain of what is a stencil's default now, of a line of turns; None where it was not among them."""
+    now = STENCILS[line["stencil"]].default(p, device)
+    took = [line[f"{name}_us"] for name in ("default", "first", "best") if Config(line[name]) == now]
+    return line["cublas_us"] / took[0] if took else None
 
 
 def problem_of(line: Line) -> Problem | None:

@@ -46,6 +46,15 @@ def test_configs_keep_what_they_promise(text: str, beta: str, fixed: dict[str, i
     )
 
 
+@pytest.mark.parametrize("text", ["z:nt:3504x64x15792", "d:tt:332x103x15513"])
+def test_defaults_of_cut_tiles_do_not_spill(text: str) -> None:
+    """Before rules knew of them, their tiles did."""
+    p = Problem.parse(text)[0]
+    config = DMMA.default(p, H200)
+    assert config["cut"] > 0
+    assert nvrtc.compile(DMMA.source(p, config, H200), H200).facts["spills"] == 0
+
+
 def test_a_slice_of_one_product_along_k_is_refused_by_its_name() -> None:
     p = Problem.parse("d:4096x4096x4096")[0]
     config = Config({**DMMA.default(p, H200), "mma_k": 16, "depth": 16})

@@ -12,6 +12,7 @@ import pytest
 from bench.alone import HIGH, LISTED, LOW, drawn, listed, near
 from bench.foretold import added, by_draws, gathered, timed, verdicts, without
 from bench.foretold import drawn as draws_of
+from tilewright.catalog import STENCILS
 from tilewright.model import Problem
 from tilewright.planning import alike, alone, dispatch
 from tilewright.stencils.cuda.common import units
@@ -207,6 +208,19 @@ def test_what_a_call_ran_untuned_is_a_point_and_what_was_tuned_or_the_library_is
     file = tmp_path / "lines.jsonl"
     file.write_text("".join(json.dumps(each) + "\n" for each in ({"device": "h200"}, *told)))
     assert gathered(timed([file]))["h200"]["ffma"]["s"] == [[999, 99, 99, "nn", "0", None, 1.2]]
+
+
+def test_turns_are_a_point_where_what_is_the_default_now_was_in_them(tmp_path: Path) -> None:
+    text = "d:nn:440x696x2309@1"
+    now = dict(STENCILS["dmma"].default(problem(text), H200))
+    other = now | {"stages": 2}
+    took = {"cublas_us": 6.0, "default_us": 4.0, "first_us": 3.0, "best_us": 2.0}
+    line = {"kind": "models", "device": "h200", "problem": text, "stencil": "dmma", **took}
+    file = tmp_path / "models.jsonl"
+    for ways, want in (((now, other, other), 1.5), ((other, now, other), 2.0), ((other, other, other), None)):
+        file.write_text(json.dumps(line | dict(zip(("default", "first", "best"), ways, strict=True))))
+        rows = gathered(timed([file])).get("h200", {})
+        assert rows == ({} if want is None else {"dmma": {"d": [[440, 696, 2309, "nn", "0", None, want]]}})
 
 
 def test_draws_are_foretold_without_their_own_points(tmp_path: Path) -> None:

@@ -256,6 +256,28 @@ def test_every_rule_removes_what_it_names() -> None:
     assert {"tile-in-m", "tile-in-n"} <= {rule.name for rule in low.why(SQUARE)}
 
 
+@pytest.mark.parametrize(
+    ("text", "tile", "rule"),
+    [
+        ("z:nt:3504x640x4096", (48, 64, 1), "tall"),
+        ("z:nt:3504x640x4096", (96, 32, 2), "tall"),
+        ("d:tt:333x275x4097", (112, 64, 2), "seven"),
+        ("d:nn:333x275x4097", (64, 112, 4), "seven"),
+    ],
+)
+def test_tiles_that_spill_where_they_are_cut_are_left_out(
+    text: str, tile: tuple[int, int, int], rule: str
+) -> None:
+    """20 to 332 bytes by the compilers of CUDA 13.0 and 13.5, which find registers for them uncut."""
+    config = SQUARE.with_(tile_m=tile[0], tile_n=tile[1], warps_m=tile[2], depth=16, stages=8)
+    space = DMMA.space(problem(text), H200)
+    assert rule not in [each.name for each in space.why(config)]
+    assert rule in [each.name for each in space.why(config.with_(cut=1))]
+    # Of other orders, and of columns at multiples of 16 bytes, it finds some.
+    other = DMMA.space(problem(text.replace("nt", "tn").replace("333x275x4097", "336x280x4096")), H200)
+    assert rule not in [each.name for each in other.why(config.with_(cut=1))]
+
+
 # -- layouts -----------------------------------------------------------------------------------------------
 def test_shared_memory_and_registers() -> None:
     """By hand: lines of 128 bytes for 256 rows and columns, two barriers; 64 sums of two registers, and in

@@ -33,6 +33,12 @@ WORD, ASKED = 16, 4
 """Bytes of sums that a thread asks for in one go, and how many such words of each of some other blocks are on
 their way at once."""
 
+MINOR = ("stages", "outs", "band", "backwards", "overlap", "a_first", "steps", "behind")
+"""Parameters in which configs that a search begins with do not only differ: what else they are decides more,
+and models are wrong of these alike."""
+STARTS = 16
+"""Configs that a search begins with, the default among them."""
+
 Needed = Callable[..., Any]
 
 
@@ -100,17 +106,35 @@ def allowed(space: Space, settled: Mapping[str, Any], kinds: Sequence[str]) -> d
     return found
 
 
-def cheapest(
-    space: Space, settled: Mapping[str, Any], clocks: Callable[[Mapping[str, Any]], Any]
-) -> Config | None:
-    """The config of least cost that all rules allow; where the soft ones leave none, of those that the
-    hardware can run; None where there is none."""
+def liked(
+    space: Space,
+    settled: Mapping[str, Any],
+    clocks: Callable[[Mapping[str, Any]], Any],
+    count: int = 1,
+) -> list[Config]:
+    """The ``count`` configs of least cost that all rules allow, where the soft ones leave none, of those that
+    the hardware can run; of configs that differ in ``MINOR`` parameters alone the cheapest. None of a space
+    that is empty."""
     for kinds in (KINDS, (*HARDWARE, "hard")):
         columns = allowed(space, settled, kinds)
-        if len(columns["cut"]):
-            at = int(np.argmin(clocks(columns)))
-            return Config({param.name: columns[param.name][at].item() for param in space.params})
-    return None
+        some = len(next(iter(columns.values())))
+        if not some:
+            continue
+        cost = clocks(columns)
+        if count == 1:
+            return [_config(space, columns, int(np.argmin(cost)))]
+        found: dict[tuple[Any, ...], Config] = {}
+        for at in np.argsort(cost, kind="stable"):
+            config = _config(space, columns, int(at))
+            found.setdefault(tuple(value for name, value in config.items() if name not in MINOR), config)
+            if len(found) == count:
+                break
+        return list(found.values())
+    return []
+
+
+def _config(space: Space, columns: Mapping[str, Any], at: int) -> Config:
+    return Config({param.name: columns[param.name][at].item() for param in space.params})
 
 
 def cut_of(count: int, places: int, slices: int, cut: int) -> Cut:
@@ -148,9 +172,13 @@ def clocks(
     waves = -(-(count - some) // places)
     workers = np.maximum(cut_workers(some, places, cut, slices), 1)
     share = -(-some * slices // workers)
-    given = np.maximum(workers - some, 0)
+    # Equal lengths begin and end inside tiles: all shares but those that end with a tile are for others at
+    # their ends, and a tile has a part of one block more.
+    equal = cut == 1
+    ended = np.where(equal, np.gcd(np.asarray(some, int), np.asarray(workers, int)), some)
+    given = np.maximum(workers - ended, 0)
     part = np.where(some > 0, share * slice_clocks * askew + stored * np.maximum(1, share / slices), 0)
-    near, far = added(-(-workers // np.maximum(some, 1)))
+    near, far = added(-(-workers // np.maximum(some, 1)) + (equal & (ended < workers)))
     words = sums // (32 * WARPS * WORD)
     at_once = np.where(words <= 8, 8, np.where(words <= 16, 4, 1))
     asked = -(-words // ASKED) * -(-(near + far) // at_once)

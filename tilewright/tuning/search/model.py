@@ -199,6 +199,12 @@ def model(
             learn(records)
 
 
+def ranked(space: Space, estimate: Estimate, seed: int) -> list[Config]:
+    """Some random points of a space, what the stencil's cost model likes first."""
+    drawn = space.sample(RANKED, seed)
+    return [drawn[at] for at in np.argsort(estimate(drawn), kind="stable")]
+
+
 def _first(
     space: Space, starts: Sequence[Config], seed: int, estimate: Estimate | None, wanted: int
 ) -> list[Config]:
@@ -209,9 +215,9 @@ def _first(
     ]
     if estimate is not None:
         order = np.argsort(estimate(drawn), kind="stable")[: max(0, wanted - len(first)) // 2]
-        ranked = [drawn[at] for at in order]
-        first += ranked
-        drawn = [each for each in drawn if each not in ranked]
+        liked = [drawn[at] for at in order]
+        first += liked
+        drawn = [each for each in drawn if each not in liked]
     return first + drawn[: max(0, wanted - len(first))]
 
 

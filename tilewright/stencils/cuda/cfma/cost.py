@@ -37,10 +37,15 @@ BEGUN = 2500
 
 def best(space: Space, p: Problem, device: Device) -> Config:
     """The cheapest of all configs; where the soft rules leave none, of those that the hardware can run."""
-    found = cuts.cheapest(space, SETTLED, lambda columns: clocks(p, device, columns))
-    if found is None:
+    found = liked(space, p, device, 1)
+    if not found:
         raise AssertionError(f"no config of cfma fits {p.key}, which it accepts")
-    return found
+    return found[0]
+
+
+def liked(space: Space, p: Problem, device: Device, count: int) -> list[Config]:
+    """So many of the cheapest, as ``cuts.liked`` tells them apart."""
+    return cuts.liked(space, SETTLED, lambda columns: clocks(p, device, columns), count)
 
 
 def clocks(p: Problem, device: Device, columns: Columns) -> Any:

@@ -18,6 +18,7 @@ from tilewright.stencils.cuda.dmma.needs import (
     left_is_a,
     left_right,
     left_rows,
+    lies_along,
     loose,
     most_registers,
     numbers,
@@ -122,13 +123,30 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "tiles of a cluster are not wider than C, but for the smallest",
         lambda tile_n, cluster_n: tile_n * cluster_n < p.n + TILES[0],
     )
+    # Complex numbers of which both operands lie across k leave a register less where sums meet.
+    low = TALL - (parts > 1 and lies_along(p) == (False, False))
     yield Rule(
         "tall",
         "soft",
         "a warp with products of 8 columns alone has few of 16 rows, or the compiler finds no registers",
-        lambda tile_m, tile_n, warps_m, cluster_m, cluster_n: (
+        lambda tile_m, tile_n, warps_m, cluster_m, cluster_n, cut: (
             (right_columns(p, tile_m, tile_n, warps_m) > 1)
-            | (left_rows(p, tile_m, tile_n, warps_m) * cluster_m * cluster_n <= TALL)
+            | (
+                left_rows(p, tile_m, tile_n, warps_m) * cluster_m * cluster_n
+                <= TALL * (cut == 0) + low * (cut > 0)
+            )
+        ),
+    )
+    yield Rule(
+        "seven",
+        "soft",
+        "a warp whose numbers come one by one has no seven products of 8 columns and one of 16 rows of tiles "
+        "that are cut, or the compiler finds no registers",
+        lambda tile_m, tile_n, warps_m, cut: (
+            (cut == 0)
+            | (not any(loose(p)[:2]))
+            | (right_columns(p, tile_m, tile_n, warps_m) != 7)
+            | (left_rows(p, tile_m, tile_n, warps_m) != 1)
         ),
     )
     yield Rule(

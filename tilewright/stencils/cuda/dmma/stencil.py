@@ -26,12 +26,14 @@ Sizes are in elements, shared memory in bytes. Sizes of the problem are argument
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda import cuts
 from tilewright.stencils.cuda.accepting import other_type, unserved
 from tilewright.stencils.cuda.common import of_configs, units
-from tilewright.stencils.cuda.dmma.cost import best, clocks
+from tilewright.stencils.cuda.dmma.cost import best, clocks, liked
 from tilewright.stencils.cuda.dmma.needs import THREADS, lies_along, loose, shared_bytes, tiles
 from tilewright.stencils.cuda.dmma.space import TILES, params, rules
 from tilewright.stencils.cuda.large import LargeStencil, lined, product, unfit, untold
@@ -68,6 +70,9 @@ class DmmaStencil(LargeStencil):
 
     def default(self, problem: Problem, device: Device) -> Config:
         return best(self.space(problem, device), problem, device)
+
+    def starts(self, problem: Problem, device: Device) -> Sequence[Config]:
+        return liked(self.space(problem, device), problem, device, cuts.STARTS)[1:]
 
     def cost_model(self, problem: Problem, device: Device) -> CostModel:
         return of_configs(lambda columns: clocks(problem, device, columns))

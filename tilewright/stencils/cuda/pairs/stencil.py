@@ -30,13 +30,15 @@ Sizes are in elements, shared memory in bytes. Sizes of the problem are argument
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda import copies, cuts
 from tilewright.stencils.cuda.accepting import no_warp_groups, other_type, unserved
 from tilewright.stencils.cuda.common import of_configs
 from tilewright.stencils.cuda.large import LargeStencil, mapped, misplaced, product, unfit
-from tilewright.stencils.cuda.pairs.cost import best, clocks
+from tilewright.stencils.cuda.pairs.cost import best, clocks, liked
 from tilewright.stencils.cuda.pairs.needs import SLICE, asked_of, room_for_sums, shared_bytes
 from tilewright.stencils.cuda.pairs.space import params, rules
 from tilewright.stencils.cuda.source import ARGUED, asked, chosen, written
@@ -84,6 +86,9 @@ class PairsStencil(LargeStencil):
 
     def default(self, problem: Problem, device: Device) -> Config:
         return best(self.space(problem, device), problem, device)
+
+    def starts(self, problem: Problem, device: Device) -> Sequence[Config]:
+        return liked(self.space(problem, device), problem, device, cuts.STARTS)[1:]
 
     def cost_model(self, problem: Problem, device: Device) -> CostModel:
         return of_configs(lambda columns: clocks(problem, device, columns))

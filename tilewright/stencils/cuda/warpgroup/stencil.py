@@ -30,6 +30,7 @@ Sizes are in elements, shared memory in bytes. Sizes of the problem are argument
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tilewright.model import Config, Device, Launch, Problem, Source
@@ -39,7 +40,7 @@ from tilewright.stencils.cuda.accepting import no_warp_groups, unserved
 from tilewright.stencils.cuda.common import of_configs
 from tilewright.stencils.cuda.large import LargeStencil, mapped, misplaced, product, unfit, untold
 from tilewright.stencils.cuda.source import ARGUED, asked, chosen, written
-from tilewright.stencils.cuda.warpgroup.cost import best, clocks
+from tilewright.stencils.cuda.warpgroup.cost import best, clocks, liked
 from tilewright.stencils.cuda.warpgroup.needs import (
     BLOCK,
     LINE,
@@ -110,6 +111,9 @@ class WarpGroupStencil(LargeStencil):
         many = replace(p, n=COLUMNS)
         space = self.space(many, device).restricted(cut=0, copied=0, cluster_k=1)
         return best(space, many, device).with_(backwards=0)
+
+    def starts(self, problem: Problem, device: Device) -> Sequence[Config]:
+        return liked(self.space(problem, device), problem, device, cuts.STARTS)[1:]
 
     def cost_model(self, problem: Problem, device: Device) -> CostModel:
         return of_configs(lambda columns: clocks(problem, device, columns))
