@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 import weakref
 from pathlib import Path
 from typing import Any
@@ -42,6 +44,19 @@ def test_a_plan_serves_other_arrays_too() -> None:
         call(a, a)
     with pytest.raises(ArgumentError):
         call(a[0, 0], b)
+
+
+def test_a_plan_is_of_its_process() -> None:
+    """Pickled, its kernel would be an address that another process calls."""
+    a = filled((5, 3, 3))
+    call, lists = tw.plan(a, a), tw.plan_grouped(list(a), list(a))
+    for copied in (copy.copy(call), copy.deepcopy({"step": call})["step"]):
+        assert copied is call
+    for made in (call, lists):
+        with pytest.raises(TypeError, match="bound to .*accepted: tw.plan"):
+            pickle.dumps(made)
+    # The decision is data, which goes anywhere.
+    assert pickle.loads(pickle.dumps(call.plan)) == call.plan
 
 
 def test_a_plan_of_nothing() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from tilewright.errors import ArgumentError
@@ -53,6 +53,10 @@ def tuning_jobs(
         if beta not in ("0", "1", "any"):
             raise ArgumentError(f"beta={beta!r}; accepted: 0, 1, any")
     given = [problems] if isinstance(problems, str | Problem | GroupedProblem) else problems
+    if not isinstance(given, Iterable):
+        raise ArgumentError(
+            f"problems={problems!r}; accepted: spellings such as 'd:2..32', Problems, or a sequence of them"
+        )
     jobs = []
     for item in given:
         if not isinstance(item, str | Problem | GroupedProblem):
