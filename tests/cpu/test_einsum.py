@@ -168,6 +168,11 @@ def test_sums_of_numbers_of_the_other_byte_order():
     np.testing.assert_allclose(found, a.sum(1))
 
 
+def test_tensordot_names_what_is_no_array():
+    with pytest.raises(tw.ArgumentError, match="b of type list is no array"):
+        tw.tensordot(np.ones((2, 2)), [[1, 2], [3]], 1)
+
+
 def test_types_that_have_none_in_common():
     a = np.ones((3, 3), np.float16)
     with pytest.raises(tw.DTypeError, match="operand 0 is float16, operand 1 is bfloat16: no common type"):

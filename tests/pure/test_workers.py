@@ -124,16 +124,14 @@ def test_a_stream_that_is_dropped_ends_the_workers_that_are_busy_and_no_others()
     assert list(stream) == []
 
 
-def test_a_child_that_cannot_be_started_is_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_child_that_cannot_be_started_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Children begin where their parent is, and that may be gone."""
     (tmp_path / "gone").mkdir()
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
     worker = Worker(operator.attrgetter, ("real",))
     for _ in range(2):
-        with pytest.raises(DeviceError, match="no child process can be started: .*accepted: a working dir"):
+        with pytest.raises(DeviceError, match=r"no child process can be started: .*accepted: a working dir"):
             worker.ask(1)
         worker.stop()
     monkeypatch.chdir(tmp_path)

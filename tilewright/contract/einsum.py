@@ -60,8 +60,8 @@ def einsum(calls: Calls, arguments: Sequence[Any], out: Any, optimize: Any) -> A
 
 def planned(spec: Any, operands: Sequence[Any], optimize: Any) -> Program:
     """The program of a call, for whoever explains it."""
-    library, arrays, _, wrap = _taken(operands, None)
-    arrays = _alike(library, arrays)
+    library, given, _, wrap = _taken(operands, None)
+    arrays = _alike(library, given)
     plan, dtype = _planned(library, spec, arrays, None, optimize)
     plain = dtype is not None and wrap is _itself and not library.follows
     return _linked(plan, library, arrays, None) if plain else plan
@@ -205,7 +205,8 @@ def _program(library: Shaping, spec: Any, keys: tuple[Any, ...], target: Any, op
 def tensordot(einsum: Callable[..., Any], a: Any, b: Any, axes: Any) -> Any:
     """The contraction of NumPy's ``tensordot`` by ``einsum``: the last ``axes`` of a with the first of b, or
     pairs of axes."""
-    dims = (a.ndim if hasattr(a, "ndim") else np.ndim(a), b.ndim if hasattr(b, "ndim") else np.ndim(b))
+    a, b = (x if hasattr(x, "ndim") else adopt(x, name)[0] for x, name in ((a, "a"), (b, "b")))
+    dims = a.ndim, b.ndim
     asked = axes
     try:
         if hasattr(axes, "__iter__"):
