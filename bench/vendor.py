@@ -51,6 +51,7 @@ def vendors_plans() -> Iterator[None]:
 
     def forget() -> None:
         # Not the records: reading them again takes longer than a product.
+        call_cache.PLANS.clear()
         call_cache.BOUND.clear()
         call_cache.DEVICE.clear()
 

@@ -14,7 +14,7 @@ from tilewright.calls.along import along
 from tilewright.calls.executable import Executable, executable
 from tilewright.calls.explain import explain_plan
 from tilewright.calls.settings import forget, threads
-from tilewright.calls.spec import PLAIN, Options, math_of, of_pairs, steadily
+from tilewright.calls.spec import PLAIN, Options, is_real, math_of, of_pairs, one_of, steadily
 from tilewright.catalog import TARGETS
 from tilewright.errors import ArgumentError
 from tilewright.model import Gemm, GroupedProblem, Problem, parsed
@@ -309,8 +309,7 @@ def plan(
     if effort is not None:
         from tilewright.tuning.effort import EFFORTS
 
-        if effort not in EFFORTS:
-            raise ArgumentError(f"effort={effort!r}; accepted: {', '.join(EFFORTS)}")
+        one_of(effort, "effort", EFFORTS)
         found = made.plan
         if is_gap(found):
             tune(found.problem, effort=effort, regimes=(found.regime,), device=found.device.kind)
@@ -374,18 +373,16 @@ def tune(
     from tilewright.tuning.modelled import modelled
     from tilewright.tuning.search.table import SEARCHES
 
-    if device not in TARGETS and not model:
+    if not (isinstance(device, str) and (model or device in TARGETS)):
         raise ArgumentError(
             f"device={device!r}; accepted: {', '.join(TARGETS)}, and with model processors by name"
         )
-    if effort not in EFFORTS:
-        raise ArgumentError(f"effort={effort!r}; accepted: {', '.join(EFFORTS)}")
-    if budget is not None and not budget >= 0:
-        raise ArgumentError(f"budget={budget!r}; accepted: seconds from 0, or None")
-    if tries is not None and not tries > 0:
+    one_of(effort, "effort", EFFORTS)
+    _seconds(budget)
+    if tries is not None and not (is_real(tries) and tries > 0):
         raise ArgumentError(f"tries={tries!r}; accepted: configs from 1, or None")
-    if search is not None and search not in SEARCHES:
-        raise ArgumentError(f"search={search!r}; accepted: {', '.join(SEARCHES)}")
+    if search is not None:
+        one_of(search, "search", SEARCHES)
     jobs = tuning_jobs(problems, betas, regimes)
     if model:
         if gaps or gpus is not None or cluster is not None:
@@ -451,12 +448,9 @@ def kernel_set(
     from tilewright.tuning.sets.kernel_set import kernel_set as smallest
     from tilewright.tuning.tuner import Tuner
 
-    if device not in TARGETS:
-        raise ArgumentError(f"device={device!r}; accepted: {', '.join(TARGETS)}")
-    if effort not in EFFORTS:
-        raise ArgumentError(f"effort={effort!r}; accepted: {', '.join(EFFORTS)}")
-    if budget is not None and not budget >= 0:
-        raise ArgumentError(f"budget={budget!r}; accepted: seconds from 0, or None")
+    one_of(device, "device", TARGETS)
+    one_of(effort, "effort", EFFORTS)
+    _seconds(budget)
     jobs = [(job.problem, job.regime) for job in tuning_jobs(problems, betas, regimes)]
     granted, search = EFFORTS[effort]
     seconds = granted if budget is None else budget / (2 * max(1, len(jobs)))
@@ -492,6 +486,12 @@ def explain(problem: Any, /, *operands: Any, **options: Any) -> str:
         raise ArgumentError(f"problem={problem!r}; accepted: a spelling, a Problem, or two arrays")
     found = parsed(problem) if isinstance(problem, str) else [problem]
     return "\n".join(explain_plan(dispatch.plan(p, dispatch.device(), cores=threads())) for p in found)
+
+
+def _seconds(budget: Any) -> None:
+    """Raises ``ArgumentError`` for what is no number of seconds."""
+    if budget is not None and not (is_real(budget) and budget >= 0):
+        raise ArgumentError(f"budget={budget!r}; accepted: seconds from 0, or None")
 
 
 def _doors() -> Any:

@@ -339,3 +339,23 @@ def test_the_module_is_the_command(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "nonsense" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("output", "code", "told"),
+    [
+        (">&-", 0, ""),
+        ("> /dev/full", 2, "tilewright: standard output cannot be written: No space left on device\n"),
+        ("| true", 0, ""),
+    ],
+)
+def test_output_that_nobody_takes(tmp_path: Path, output: str, code: int, told: str) -> None:
+    environment = os.environ | {
+        "PYTHONPATH": str(Path(tw.__file__).parent.parent),
+        "TILEWRIGHT_HOME": str(tmp_path),
+    }
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"{sys.executable} -m tilewright space d:4x4x4 {output}"],
+        env=environment, stderr=subprocess.PIPE, text=True, timeout=100,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (code, told)

@@ -131,6 +131,54 @@ def test_sums_of_halves_are_rounded_once():
     assert abs(float(found[0]) - 4100) <= 4
 
 
+@pytest.mark.parametrize(
+    ("equation", "kinds"),
+    [
+        ("ij,j->i", ["f8", "f4"]),
+        ("i,kij->i", ["f8", "f4"]),
+        ("a,cab,cb->a", ["i4", "f4", "f4"]),
+        ("a,ab,b->", ["f4", "f2", "i2"]),
+        ("i,jk->i", ["c16", "f4"]),
+        ("i,jk->i", ["i8", "i2"]),
+        ("ij,jk,ki->", [">f4", "f8", ">f8"]),
+    ],
+)
+def test_what_is_in_between_has_the_type_of_the_result(equation, kinds):
+    """Numbers near the largest of the narrow types, whose sums leave these."""
+    operands = []
+    for term, kind in zip(equation.split("->")[0].split(","), kinds, strict=True):
+        kind = np.dtype(kind)
+        scale = {"f2": 3e4, "i2": 3e4}.get(kind.str[1:], 1)
+        operands.append((scale * (1 + RNG.random((9,) * len(term)) / 100)).astype(kind))
+    kind = np.result_type(*operands)
+    expected = np.einsum(equation, *(x.astype(kind) for x in operands))
+    for _ in range(2):
+        found = tw.einsum(equation, *operands)
+        assert found.dtype == kind
+        np.testing.assert_allclose(found, expected, rtol=1e-13)
+    target = np.empty_like(expected)
+    assert tw.einsum(equation, *operands, out=target) is target
+    np.testing.assert_allclose(target, expected, rtol=1e-13)
+
+
+def test_sums_of_numbers_of_the_other_byte_order():
+    a = RNG.random((4, 5)).astype(">f8")
+    found = tw.einsum("ij->i", a)
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, a.sum(1))
+
+
+def test_tensordot_names_what_is_no_array():
+    with pytest.raises(tw.ArgumentError, match="b of type list is no array"):
+        tw.tensordot(np.ones((2, 2)), [[1, 2], [3]], 1)
+
+
+def test_types_that_have_none_in_common():
+    a = np.ones((3, 3), np.float16)
+    with pytest.raises(tw.DTypeError, match="operand 0 is float16, operand 1 is bfloat16: no common type"):
+        tw.einsum("ij,jk->ik", a, a.astype(BFLOAT16))
+
+
 def test_complex_half():
     parts = [RNG.integers(-3, 4, (6, 4, 4, 2)).astype(np.float16) for _ in range(2)]
     a, b = (paired(x) for x in parts)
@@ -140,7 +188,7 @@ def test_complex_half():
     np.testing.assert_array_equal(found["re"] + 1j * found["im"], wide[0] @ wide[1])
     with pytest.raises(tw.DTypeError, match="no matrix product"):
         tw.einsum("xab->xa", a)
-    with pytest.raises(tw.DTypeError, match="itself alone"):
+    with pytest.raises(tw.DTypeError, match="accepted: complex half alone"):
         tw.einsum("xab,xbc->xac", a, b["re"])
 
 

@@ -276,3 +276,11 @@ def test_blocks_of_one_matrix_are_apart() -> None:
     whole[...] = before
     tw.gemm_grouped(left, right, c, alpha=-1, beta=1, out=c)
     np.testing.assert_allclose(whole, want)
+
+
+def test_a_buffer_of_several_axes_is_no_sequence() -> None:
+    """Python cannot go through its matrices one by one."""
+    stack = np.ones((2, 3, 3))
+    for call in (tw.gemm_batched, tw.gemm_grouped):
+        with pytest.raises(tw.ArgumentError, match="a of type memoryview is no sequence"):
+            call(memoryview(stack), stack)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import tilewright as tw
 from tests.products import FLOATS, PATIENT, close, filled, op
 from tilewright.errors import ArgumentError, DTypeError
+from tilewright.planning import dispatch
 
 pytestmark = pytest.mark.cpu
 
@@ -165,3 +166,20 @@ def test_gemm_wants_matrices_and_something_to_update() -> None:
 def test_conjugate_transposed_real_arrays_are_transposed_ones() -> None:
     a = filled((4, 4))
     assert tw.plan(a, a, trans_a="c").plan.problem == tw.plan(a, a, trans_a="t").plan.problem
+
+
+def test_other_scalars_are_no_reason_to_plan_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step length that changes from call to call."""
+    tw.forget()
+    made, plan = [], dispatch.plan
+    monkeypatch.setattr(dispatch, "plan", lambda *a, **k: made.append(a) or plan(*a, **k))
+    a, b, c = filled((9, 5, 4)), filled((9, 4, 3), seed=1), filled((9, 5, 3), seed=2)
+    for alpha in (0.5, -3, 0.25, 7):
+        close(tw.gemm(a, b, alpha=alpha), alpha * np.matmul(a, b))
+        out = c.copy()
+        tw.gemm(a, b, alpha=alpha, beta=alpha / 3, out=out)
+        close(out, alpha * np.matmul(a, b) + alpha / 3 * c)
+    assert len(made) == 2
+    tw.forget()
+    close(tw.gemm(a, b, alpha=0.5), 0.5 * np.matmul(a, b))
+    assert len(made) == 3

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 import weakref
 from pathlib import Path
 from typing import Any
@@ -42,6 +44,19 @@ def test_a_plan_serves_other_arrays_too() -> None:
         call(a, a)
     with pytest.raises(ArgumentError):
         call(a[0, 0], b)
+
+
+def test_a_plan_is_of_its_process() -> None:
+    """Pickled, its kernel would be an address that another process calls."""
+    a = filled((5, 3, 3))
+    call, lists = tw.plan(a, a), tw.plan_grouped(list(a), list(a))
+    for copied in (copy.copy(call), copy.deepcopy({"step": call})["step"]):
+        assert copied is call
+    for made in (call, lists):
+        with pytest.raises(TypeError, match=r"bound to .*accepted: tw.plan"):
+            pickle.dumps(made)
+    # The decision is data, which goes anywhere.
+    assert pickle.loads(pickle.dumps(call.plan)) == call.plan
 
 
 def test_a_plan_of_nothing() -> None:
@@ -150,6 +165,14 @@ def test_what_no_stencil_takes_goes_to_numpy() -> None:
         (("d:2",), {"budget": float("nan")}, "budget=nan"),
         (("e:2",), {}, "problem='e:2' is not understood"),
         ((["d:2", 7],), {}, "problems holds 7"),
+        ((7,), {}, "problems=7; accepted: spellings"),
+        (("d:2",), {"effort": ["quick"]}, r"effort=\['quick'\]; accepted: records-only"),
+        (("d:2",), {"search": []}, r"search=\[\]; accepted: "),
+        (("d:2",), {"device": {}}, r"device=\{\}; accepted: cpu, cuda"),
+        (("d:2",), {"budget": "3"}, "budget='3'; accepted: seconds from 0"),
+        (("d:2",), {"tries": "3"}, "tries='3'; accepted: configs from 1"),
+        (("d:2",), {"betas": None}, "betas=None; accepted: some of 0, 1, any"),
+        (("d:2",), {"regimes": 5}, "regimes=5; accepted: some of cached, memory"),
         (("d:150",), {"budget": 1}, "no stencil accepts it"),
     ],
 )
@@ -175,6 +198,20 @@ def recorded(problem: Problem, regime: str, stencil: str, config: Config, device
         seconds=1e-9,
         protocol=measure.INTERLEAVED,
     )
+
+
+@pytest.mark.parametrize("kernels", [5, [], b"x"])
+def test_what_is_no_set_of_kernels_is_named(kernels: Any) -> None:
+    with pytest.raises(ArgumentError, match=r"kernels=.*; accepted: a KernelSet"):
+        tw.use_kernels(kernels)
+
+
+def test_a_stencil_is_named_by_a_word() -> None:
+    a = filled((2, 3, 3))
+    with pytest.raises(ArgumentError, match=r"stencil=\['lanes'\]; accepted: the name of one"):
+        tw.plan(a, a, stencil=["lanes"])  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match=r"effort=\[\]; accepted: records-only"):
+        tw.plan(a, a, effort=[])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("ask", ["call", "look"])

@@ -20,6 +20,7 @@ from tilewright.arrays.view import (
 )
 from tilewright.calls import settings
 from tilewright.errors import ArgumentError, DeviceError, DTypeError
+from tilewright.planning import dispatch
 from tilewright.stencils.cuda import args
 from tilewright.targets.cuda import binding, devices, driver
 
@@ -45,6 +46,16 @@ def test_the_formula(gpu: Log, dtype: str, trans_a: str, trans_b: str) -> None:
         close(c, want)
     assert {start.problem.batch for start in gpu.starts} == {2}
     assert len(gpu.starts) == 3
+
+
+def test_other_scalars_are_no_reason_to_plan_again(gpu: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, plan = [], dispatch.plan
+    monkeypatch.setattr(dispatch, "plan", lambda *a, **k: made.append(a) or plan(*a, **k))
+    a, b, out = filled((2, 5, 4)), filled((2, 4, 3), seed=1), np.zeros((2, 5, 3))
+    for alpha in (0.5, -3, 0.25, 7):
+        tw.gemm(Bare(a), Bare(b), alpha=alpha, out=Bare(out))
+        close(out, alpha * np.matmul(a, b))
+    assert len(made) == 1
 
 
 def test_what_is_told_to_the_driver(gpu: Log) -> None:

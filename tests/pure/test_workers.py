@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 import time
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 
+from tilewright.errors import DeviceError
 from tilewright.tuning.workers import Answer, Stream, Worker
 
 pytestmark = pytest.mark.pure
@@ -119,3 +122,18 @@ def test_a_stream_that_is_dropped_ends_the_workers_that_are_busy_and_no_others()
     assert [worker.busy for worker in team] == [False] * 3
     assert [worker.stopped for worker in team] == [1, 1, 0]
     assert list(stream) == []
+
+
+def test_a_child_that_cannot_be_started_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Children begin where their parent is, and that may be gone."""
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    worker = Worker(operator.attrgetter, ("real",))
+    for _ in range(2):
+        with pytest.raises(DeviceError, match=r"no child process can be started: .*accepted: a working dir"):
+            worker.ask(1)
+        worker.stop()
+    monkeypatch.chdir(tmp_path)
+    assert worker.ask(1).value == 1
+    worker.stop()

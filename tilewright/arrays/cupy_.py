@@ -102,9 +102,6 @@ class Cupy(Library):
     def copied(self, value: Any) -> Any:
         return value.copy(order="C")
 
-    def cast(self, value: Any, dtype: np.dtype[Any]) -> Any:
-        return value.astype(dtype)
-
     def assign(self, target: Any, source: Any) -> None:
         target[...] = source
 

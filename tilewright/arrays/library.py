@@ -81,10 +81,6 @@ class Library(Shaping):
         """A C-contiguous copy."""
         raise NotImplementedError
 
-    def cast(self, value: Any, dtype: np.dtype[Any]) -> Any:
-        """A copy of another type."""
-        raise NotImplementedError
-
     def assign(self, target: Any, source: Any) -> None:
         """target[...] = source."""
         raise NotImplementedError

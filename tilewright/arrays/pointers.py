@@ -262,6 +262,9 @@ class Groups:
             raise ArgumentError(f"order={order!r}; accepted: 'C', 'F'")
         self.order = order
         given = {"m": m, "n": n, "k": k, "a": a, "b": b, "c": c, "lda": lda, "ldb": ldb, "ldc": ldc}
+        for name in ("m", "n", "k", "a", "b", "c"):
+            if given[name] is None:
+                raise ArgumentError(f"{name}=None; accepted: numbers, one for each product")
         rows = {name: _row(value, name) for name, value in given.items() if value is not None}
         count = max((x.size for name, x in rows.items() if name in ("a", "b", "c")), default=0)
         for name, row in rows.items():

@@ -63,6 +63,10 @@ class Shaping:
         """A C-contiguous copy."""
         return self.module.array(x, order="C", copy=True)
 
+    def cast(self, x: Any, dtype: np.dtype[Any]) -> Any:
+        """A copy of another type."""
+        return x.astype(dtype)
+
     def new(self, shape: tuple[int, ...], dtype: np.dtype[Any], like: Any) -> Any:
         """A new array, C-contiguous, in the memory of another."""
         return self.module.empty(shape, dtype)
@@ -91,9 +95,10 @@ class Shaping:
     def summed(self, x: Any, axes: tuple[int, ...]) -> Any:
         """Sums along some axes, in the array's own type, C-contiguous; of 16-bit types in float32, rounded
         once."""
-        wide = WIDE.get(x.dtype) if is_half(x.dtype) else None
-        found = x.sum(axes, dtype=x.dtype if wide is None else wide)
-        return self.module.ascontiguousarray(found, dtype=x.dtype).reshape(found.shape)
+        # NumPy's sum takes types of this machine's byte order alone.
+        kind = x.dtype.newbyteorder("=")
+        found = x.sum(axes, dtype=WIDE[kind] if is_half(kind) else kind)
+        return self.module.ascontiguousarray(found, dtype=kind).reshape(found.shape)
 
     def times(self, a: Any, b: Any) -> Any:
         """Element by element, C-contiguous."""

@@ -24,6 +24,7 @@ from tilewright.calls import product
 from tilewright.calls.matrix_lists import apart, gather, same_matrices, typed
 from tilewright.calls.spec import Options, gemm_spec
 from tilewright.errors import ArgumentError
+from tilewright.model import Plan
 from tilewright.planning import dispatch
 from tilewright.runtime import call_cache, cublas
 from tilewright.runtime.backend import Backend
@@ -263,9 +264,8 @@ def _by_pointers(backend: Backend, options: Options, sides: list[_Side], asked: 
     key = (backend.key, job, options.alpha, options.beta)
     bound = call_cache.POINTERS.get(key)
     if bound is None:
-        device = dispatch.device(backend.kind, backend.index)
         try:
-            plan = dispatch.plan(problem, device, vendor=cublas.refusal(problem) is None)
+            plan = _plan_of(backend, job)
         except ArgumentError:
             return False
         if backend.refusal(job, plan) is not None:
@@ -282,6 +282,20 @@ def _by_pointers(backend: Backend, options: Options, sides: list[_Side], asked: 
         references = [weakref.ref(each) for each in pointers]
         call_cache.keep(call_cache.POINTERS, asked, (references, backend.index, bound.run, rows))
     return True
+
+
+def _plan_of(backend: Backend, job: Job) -> Plan:
+    """The plan from the ladder of ``dispatch``, which is walked once for all scalars.
+
+    Raises ``ArgumentError`` where nobody takes the problem.
+    """
+    key = ("pointers", backend.key, job)
+    found: Plan | None = call_cache.PLANS.get(key)
+    if found is None:
+        device = dispatch.device(backend.kind, backend.index)
+        found = dispatch.plan(job.problem, device, vendor=cublas.refusal(job.problem) is None)
+        call_cache.keep(call_cache.PLANS, key, found)
+    return found
 
 
 def _job(options: Options, sides: list[_Side]) -> Job | None:

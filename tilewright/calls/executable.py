@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from tilewright.arrays.layout import transposed
 from tilewright.arrays.tracing import untraced
@@ -133,6 +133,17 @@ class Executable:
         if calls is not None and out is not None and self._planned is None:
             self._planned = calls.plan(self._memo, None, a, b, out)
         return result
+
+    def __copy__(self) -> Executable:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Executable:
+        # It holds no array, and a copy of what it holds would not be told when the call cache is emptied.
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        # What it runs is addresses of this process, which pickle would write down and another one call.
+        raise TypeError("a plan is bound to kernels of this process; accepted: tw.plan anew where it is used")
 
     def explain(self) -> str:
         """What runs and why, and what has to be copied first."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -138,6 +138,12 @@ class Grouped:
                 launcher(stream)
             spread(self._starts, self._backend.index, stream)
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a plan of lists is bound to memory and kernels of this process; accepted: tw.plan_grouped anew "
+            "where it is used"
+        )
+
     def explain(self) -> str:
         """What runs and why."""
         return "\n".join(map(_line, self.plans)) or "there is nothing to multiply"
@@ -171,10 +177,10 @@ class _Part:
         """The plan from the ladder of ``dispatch``, which is walked once for all lists of a class."""
         p, kind = self.problem, dispatch.regime(self.problem, self.device)
         key = ("grouped", self.device, p.key, classes.of_list(p), kind, self.config, vendor)
-        found: Plan | None = call_cache.BOUND.get(key)
+        found: Plan | None = call_cache.PLANS.get(key)
         if found is None:
             found = dispatch.plan(self.problem, self.device, config=self.config, vendor=vendor)
-            call_cache.keep(call_cache.BOUND, key, found)
+            call_cache.keep(call_cache.PLANS, key, found)
         gaps.passed(found)
         return replace(found, problem=self.problem)
 

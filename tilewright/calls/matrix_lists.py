@@ -143,7 +143,7 @@ def listed(value: Any, name: str) -> Any:
         return value
     try:
         return list(value)
-    except TypeError as error:
+    except (TypeError, NotImplementedError) as error:  # The latter of a memoryview of several axes.
         kind = type(value).__name__
         raise ArgumentError(
             f"{name} of type {kind} is no sequence; accepted: a sequence of matrices, or Pointers"

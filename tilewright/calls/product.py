@@ -260,10 +260,23 @@ def plan(
 
 
 def _planned(backend: Backend, options: Options, job: Job) -> tuple[Plan, Any]:
-    """The plan for a job, and its bound kernel: one that knows all of its batch axes, else for its runs."""
+    """The plan for a job, and its bound kernel."""
+    # A plan costs many times what binding it does, and a caller's alpha may be another one at each call.
+    key = (backend.key, job, options.stencil, options.config, options.deterministic)
+    found: tuple[Plan, Job] | None = call_cache.PLANS.get(key)
+    if found is None:
+        found = _chosen(backend, options, job)
+        call_cache.keep(call_cache.PLANS, key, found)
+    made, job = found
+    bound = backend.bind(job, made, options.scalars)
+    return made, bound if options.deterministic else gaps.watched(made, bound, math.prod(job.outer))
+
+
+def _chosen(backend: Backend, options: Options, job: Job) -> tuple[Plan, Job]:
+    """The plan for a job and what it is for: all batch axes, where its kernel knows them, else its runs."""
     device = dispatch.device(backend.kind, backend.index)
     if options.deterministic:
-        return _steady(backend, options, job, device)
+        return _steady(backend, job, device)
     if job.problem.outer:
         known = dispatch.candidates(device)
         asked = [known[name] for name in known if options.stencil in (None, name)]
@@ -278,19 +291,18 @@ def _planned(backend: Backend, options: Options, job: Job) -> tuple[Plan, Any]:
         if options.forced or options.math != "ieee":
             raise ArgumentError(f"stencil={made.stencil!r} for {made.problem.spelling}: {reason}")
         made = Plan(made.problem, made.device, made.regime, "vendor", reason)
-    bound = backend.bind(job, made, options.scalars)
-    return made, gaps.watched(made, bound, math.prod(job.outer))
+    return made, job
 
 
-def _steady(backend: Backend, options: Options, job: Job, device: Device) -> tuple[Plan, Any]:
-    """The plan of a deterministic job, and its bound kernel: for batches, else for their products."""
+def _steady(backend: Backend, job: Job, device: Device) -> tuple[Plan, Job]:
+    """The plan of a deterministic job and what it is for: its batches, else their products."""
     ways = (job.looped() if job.problem.outer else job, job.apart())
     found: Plan | str = ""
     for way in ways:
         found = steady.plan(way.problem, device, threads())
         reason = found if isinstance(found, str) else backend.refusal(way, found)
         if reason is None and not isinstance(found, str):
-            return found, backend.bind(way, found, options.scalars)
+            return found, way
         found = reason or ""
     raise steady.refusal(job.problem, str(found))
 

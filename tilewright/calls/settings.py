@@ -72,12 +72,15 @@ def use_kernels(kernels: HasRecords | Path | str | None) -> int:
     wrote. Records of other devices have no effect, so that one file may hold those of several. Returns how
     many records are in use.
 
-    Raises ``RecordsError`` for a file that cannot be read or holds what is no record.
+    Raises ``RecordsError`` for a file that cannot be read or holds what is no record, ``ArgumentError`` for
+    what is neither a set nor a file.
     """
     found: Sequence[Record] = ()
     if isinstance(kernels, Path | str):
         found, _ = parse(read_text(Path(kernels)), str(kernels), lambda record, _: record)
     elif kernels is not None:
+        if not hasattr(kernels, "records"):
+            raise ArgumentError(f"kernels={kernels!r}; accepted: a KernelSet, the name of its file, or None")
         found = kernels.records
     chosen.IN_USE.use(row for row in found if row.status == "ok")
     forget()

@@ -7,8 +7,9 @@ error that a user's arrays and options can make is raised here (what is no array
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -44,6 +45,18 @@ def number(value: Any, name: str) -> complex:
     if not good:
         raise ArgumentError(f"{name}={value!r}; accepted: a number")
     return complex(value)
+
+
+def one_of(value: Any, name: str, accepted: Collection[str]) -> None:
+    """Raises ``ArgumentError`` for what is none of some names."""
+    # What has no hash, such as a list, is in no table either.
+    if not (isinstance(value, str) and value in accepted):
+        raise ArgumentError(f"{name}={value!r}; accepted: {', '.join(accepted)}")
+
+
+def is_real(value: Any) -> bool:
+    """Whether something is one real number, which others can be compared with."""
+    return isinstance(value, Real)
 
 
 def written(value: complex) -> str:
@@ -126,6 +139,8 @@ class Options:
         looked at together with the arrays.
         """
         scalars = number(alpha, "alpha"), number(beta, "beta")
+        if not (stencil is None or isinstance(stencil, str)):
+            raise ArgumentError(f"stencil={stencil!r}; accepted: the name of one, or None")
         how = math_of(math)
         steady = steadily(deterministic, how)
         if steady and (stencil is not None or config is not None):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -35,6 +36,9 @@ COMMANDS: dict[str, Callable[..., None]] = {
 }
 # Of its usage errors Typer exports only this one; their common parent has moved between versions.
 USAGE: type = typer.BadParameter.__mro__[1]
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What the system says where output finds no room."""
 
 app = typer.Typer(
     add_completion=False,
@@ -74,7 +78,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         with command.make_context("tilewright", given) as context:
             command.invoke(context)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # It is where whoever started this had closed it.
+            sys.stdout.flush()
     except typer.Exit as end:
         sys.exit(end.exit_code)
     except TilewrightError as error:
@@ -82,14 +87,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt:
         _stop("stopped; nothing is lost: what was tried is recorded, and tuning goes on from there", 130)
     except BrokenPipeError:
-        # The reader has seen enough. Python would complain again when it closes the pipe at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _unheard()  # The reader has seen enough.
+    except OSError as error:
+        if error.errno not in FULL or error.filename is not None:
+            raise
+        _unheard()
+        _stop(f"standard output cannot be written: {error.strerror}", 2)
     except Exception as error:
         if not isinstance(error, USAGE):
             raise
         where = getattr(error, "ctx", None)
         name = where.command_path if where else "tilewright"
         _stop(f"{getattr(error, 'format_message', error.__str__)()} (see {name} --help)", 2)
+
+
+def _unheard() -> None:
+    """Write to nowhere from now on: Python would complain again when it closes the output at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _stop(message: str, code: int) -> None:

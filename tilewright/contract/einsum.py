@@ -11,7 +11,7 @@ import numpy as np
 from opt_einsum import get_symbol
 
 from tilewright.arrays.backend import follower, library_of, on_gpu
-from tilewright.arrays.layout import LETTERS, no_numbers
+from tilewright.arrays.layout import LETTERS, no_numbers, promoted
 from tilewright.arrays.numpy_ import NUMPY, adopt, adopt_out
 from tilewright.arrays.shaping import Shaping
 from tilewright.contract.equation import read, separated
@@ -27,7 +27,8 @@ from tilewright.runtime import contraction_calls
 def einsum(calls: Calls, arguments: Sequence[Any], out: Any, optimize: Any) -> Any:
     """The contraction, each stack of products by ``calls``."""
     spec, operands = separated(arguments)
-    library, arrays, target, wrap = _taken(operands, out)
+    library, given, target, wrap = _taken(operands, out)
+    arrays = _alike(library, given)
     plan, dtype = _planned(library, spec, arrays, target, optimize)
     # Arrays as they were given are treated alike again and again.
     plain = dtype is not None and wrap is _itself and not library.follows
@@ -47,15 +48,20 @@ def einsum(calls: Calls, arguments: Sequence[Any], out: Any, optimize: Any) -> A
 
     result = run(Calls(product, chain), library, plan, arrays, dtype, target)
     if plain:
-        contraction_calls.remember(
-            *(arguments, out, optimize), lambda: remembered(calls, library, plan, arrays, dtype, served)
-        )
+        others = [at for at, (x, y) in enumerate(zip(given, arrays, strict=True)) if x is not y]
+
+        def make() -> contraction_calls.Run:
+            made = remembered(calls, library, plan, arrays, dtype, served)
+            return _after_casts(library, others, dtype, made) if others else made
+
+        contraction_calls.remember(arguments, out, optimize, make)
     return out if out is not None else wrap(result)
 
 
 def planned(spec: Any, operands: Sequence[Any], optimize: Any) -> Program:
     """The program of a call, for whoever explains it."""
-    library, arrays, _, wrap = _taken(operands, None)
+    library, given, _, wrap = _taken(operands, None)
+    arrays = _alike(library, given)
     plan, dtype = _planned(library, spec, arrays, None, optimize)
     plain = dtype is not None and wrap is _itself and not library.follows
     return _linked(plan, library, arrays, None) if plain else plan
@@ -99,6 +105,34 @@ def _taken(operands: Sequence[Any], out: Any) -> tuple[Shaping, list[Any], Any, 
     if library is not None and not others:
         return library, list(operands), out, _itself
     return _foreign(operands, out)
+
+
+def _alike(library: Shaping, arrays: Sequence[Any]) -> Sequence[Any]:
+    """Operands of the one type that NumPy gives them together.
+
+    Sums and products in between would else be rounded, or overflow, in the type of the operands that come
+    first. Raises ``DTypeError`` for types that have none in common.
+    """
+    kinds = {x.dtype for x in arrays}
+    if len(kinds) == 1 and (len(arrays) == 1 or getattr(kinds.pop(), "isnative", True)):
+        return arrays
+    looks: dict[str, Any] = {f"operand {at}": library.look(library.key(x)) for at, x in enumerate(arrays)}
+    types = [look.dtype for look in looks.values()]
+    if any(kind is None or no_numbers(kind) for kind in types):
+        return arrays
+    dtype = promoted(looks)
+    return [x if kind == dtype else library.cast(x, dtype) for x, kind in zip(arrays, types, strict=True)]
+
+
+def _after_casts(
+    library: Shaping, which: Sequence[int], dtype: Any, made: contraction_calls.Run
+) -> contraction_calls.Run:
+    """A remembered contraction of operands some of which are cast first."""
+
+    def run(operands: Sequence[Any], out: Any) -> Any:
+        return made([library.cast(x, dtype) if at in which else x for at, x in enumerate(operands)], out)
+
+    return run
 
 
 def _foreign(operands: Sequence[Any], out: Any) -> tuple[Shaping, list[Any], Any, Callable[[Any], Any]]:
@@ -146,10 +180,6 @@ def _program(library: Shaping, spec: Any, keys: tuple[Any, ...], target: Any, op
     for number, kind in enumerate(types):
         if kind is not None and no_numbers(kind):
             raise DTypeError(f"operand {number} is {kind}; accepted: numbers")
-    if COMPLEX_HALF in types and len(set(types)) > 1:
-        raise DTypeError(
-            f"operands are {', '.join(map(str, types))}; accepted: complex half with itself alone"
-        )
     dtype = None if any(kind is None for kind in types) else np.result_type(*types)
     if out is not None:
         if out.shape != equation.shape:
@@ -175,7 +205,8 @@ def _program(library: Shaping, spec: Any, keys: tuple[Any, ...], target: Any, op
 def tensordot(einsum: Callable[..., Any], a: Any, b: Any, axes: Any) -> Any:
     """The contraction of NumPy's ``tensordot`` by ``einsum``: the last ``axes`` of a with the first of b, or
     pairs of axes."""
-    dims = (a.ndim if hasattr(a, "ndim") else np.ndim(a), b.ndim if hasattr(b, "ndim") else np.ndim(b))
+    a, b = (x if hasattr(x, "ndim") else adopt(x, name)[0] for x, name in ((a, "a"), (b, "b")))
+    dims = a.ndim, b.ndim
     asked = axes
     try:
         if hasattr(axes, "__iter__"):

@@ -122,5 +122,7 @@ def ordered(equation: Equation, shapes: Sequence[tuple[int, ...]], optimize: Any
         path, _ = opt_einsum.contract_path(equation.text, *shapes, shapes=True, optimize=optimize)
     except (ValueError, TypeError, KeyError, IndexError) as error:
         refusal = DTypeError if isinstance(error, TypeError) else ArgumentError
-        raise refusal(f"optimize={optimize!r}: {error}") from error
+        raise refusal(
+            f"optimize={optimize!r}: {error}; accepted: what opt_einsum.contract_path takes"
+        ) from error
     return [tuple(sorted(step)) for step in path]

@@ -33,6 +33,9 @@ GEMM: dict[Any, Any] = {}
 BOUND: dict[Any, Any] = {}
 """Plans with their bound kernels, by the memory that the arrays are in, job, scalars and what is forced."""
 
+PLANS: dict[Any, Any] = {}
+"""Plans, by the memory that the arrays are in, job and what is forced: scalars have no say in them."""
+
 POINTERS: dict[Any, Any] = {}
 """Bound kernels over arrays of addresses, by the memory that the arrays are in, job and scalars; and whole
 calls on ``Pointers``, by which objects they are, scalars and transpositions."""
@@ -58,7 +61,7 @@ class Holder(Protocol):
 
 
 _DICTIONARIES: tuple[dict[Any, Any], ...] = (
-    *(FAST, INTO, GEMM, BOUND, POINTERS),
+    *(FAST, INTO, GEMM, BOUND, PLANS, POINTERS),
     *(CHAINS, CONTRACTIONS, LOOKERS, DEVICE),
 )
 _functions: list[Callable[..., Any]] = [*dispatch.CACHED]

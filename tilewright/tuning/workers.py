@@ -26,6 +26,8 @@ from queue import SimpleQueue
 from types import ModuleType
 from typing import Any
 
+from tilewright.errors import DeviceError
+
 Factory = Callable[..., Callable[[Any], Any]]
 START = 60.0
 """Seconds that a child may take to begin."""
@@ -149,6 +151,7 @@ class Worker:
         self._setup, self._told = (request, timeout), False
 
     def _start(self) -> Connection:
+        """A fresh child. Raises ``DeviceError`` where the system has none to give."""
         with _starting:
             return self._begun()
 
@@ -161,19 +164,27 @@ class Worker:
         if self._factory.__module__ != "__main__":
             # The child would run the caller's script again, and one without a main guard start itself anew.
             sys.modules["__main__"] = ModuleType("__main__")
+        process: Any = context.Process(
+            target=_serve,
+            args=(theirs, self._factory, self._arguments, os.getpid(), self._room),
+            daemon=True,
+        )
         try:
-            self._process = context.Process(
-                target=_serve,
-                args=(theirs, self._factory, self._arguments, os.getpid(), self._room),
-                daemon=True,
-            )
-            self._process.start()
+            process.start()
+        except BaseException as error:
+            ours.close()
+            if isinstance(error, OSError):
+                raise DeviceError(
+                    f"no child process can be started: {error}; accepted: a working directory that is there, "
+                    "and room for processes and open files"
+                ) from error
+            raise
         finally:
+            theirs.close()
             sys.modules["__main__"] = main
             for name, value in before.items():
                 os.environ.pop(name) if value is None else os.environ.update({name: value})
-        theirs.close()
-        self._pipe, self._told = ours, False
+        self._process, self._pipe, self._told = process, ours, False
         return ours
 
     @property

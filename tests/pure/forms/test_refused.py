@@ -40,6 +40,11 @@ REFUSED: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (lambda t: tw.Pointers([64], (2, 4), "s", ld=3), ArgumentError, "accepted: ld from 4"),
     (lambda t: tw.Pointers([64], (2, 4), "s", order="K"), ArgumentError, "order='K'"),
     (lambda t: tw.Pointers([64], 5, "s"), ArgumentError, "shape=5"),
+    (
+        lambda t: tw.Groups([1], None, [1], [64], [64], [64], dtype="s"),
+        ArgumentError,
+        "n=None; accepted: numbers",
+    ),
     (lambda t: tw.Pointers([64], (2, 2), "s", device="cpu"), ArgumentError, "device='cpu'"),
     (lambda t: tw.gemm_batched([t.ones(2, 2)], [np.ones((2, 2))]), ArgumentError, r"b\[0\] .* not on a GPU"),
     (

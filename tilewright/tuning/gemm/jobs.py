@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from tilewright.errors import ArgumentError
@@ -44,15 +44,19 @@ def tuning_jobs(
 
     Raises ``ArgumentError`` for a beta, regime or spelling that does not exist.
     """
-    regimes = [regimes] if isinstance(regimes, str) else regimes
+    regimes = _listed(regimes, "regimes", measure.REGIMES)
     for regime in regimes:
         if regime not in measure.REGIMES:
             raise ArgumentError(f"regime={regime!r}; accepted: {', '.join(measure.REGIMES)}")
-    betas = [betas] if isinstance(betas, str) else betas
+    betas = _listed(betas, "betas", ("0", "1", "any"))
     for beta in betas:
         if beta not in ("0", "1", "any"):
             raise ArgumentError(f"beta={beta!r}; accepted: 0, 1, any")
     given = [problems] if isinstance(problems, str | Problem | GroupedProblem) else problems
+    if not isinstance(given, Iterable):
+        raise ArgumentError(
+            f"problems={problems!r}; accepted: spellings such as 'd:2..32', Problems, or a sequence of them"
+        )
     jobs = []
     for item in given:
         if not isinstance(item, str | Problem | GroupedProblem):
@@ -64,6 +68,13 @@ def tuning_jobs(
             classes = [problem.with_(beta=beta) for beta in betas] if spelled else [problem]
             jobs += [TuningJob(each, regime, 1 / len(classes)) for regime in regimes for each in classes]
     return jobs
+
+
+def _listed(value: Sequence[str] | str, name: str, accepted: Sequence[str]) -> Sequence[str]:
+    """Words, or one alone, as a sequence. Raises ``ArgumentError`` for what is neither."""
+    if not isinstance(value, Iterable):
+        raise ArgumentError(f"{name}={value!r}; accepted: some of {', '.join(accepted)}")
+    return [value] if isinstance(value, str) else list(value)
 
 
 def gap_jobs(

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tilewright.calls.spec import is_real
 from tilewright.errors import ArgumentError
 from tilewright.model import Device, Record
 from tilewright.runtime import build
@@ -123,7 +124,7 @@ def kernel_set(
     """
     if not jobs:
         raise ArgumentError("problems is empty; accepted: at least one problem")
-    if not (math.isfinite(within) and within >= 0):
+    if not (is_real(within) and math.isfinite(within) and within >= 0):
         raise ArgumentError(f"within={within!r}; accepted: a share from 0, as 0.05")
     device, records = tuner.device, tuner.records
     cases = [Case(sized(problem, regime, device), regime) for problem, regime in jobs]
