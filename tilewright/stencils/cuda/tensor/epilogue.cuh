@@ -8,7 +8,11 @@ INLINE long long opaque(long long x) {
 }
 
 // Registers for what is read of C: what a resident block leaves beside accumulators, addresses and prefetched fragments.
+#if __CUDACC_VER_MAJOR__ == 13 && __CUDACC_VER_MINOR__ == 0
+constexpr int BESIDE = 72 + AHEAD * (FRAGMENT_REGISTERS + 12);  // of CUDA 13.0, which needs more for addresses beside fragments
+#else
 constexpr int BESIDE = 72 + AHEAD * FRAGMENT_REGISTERS;
+#endif
 constexpr int GRANTED = 65536 / (THREADS * BLOCKS) < 255 ? 65536 / (THREADS * BLOCKS) : 255;
 constexpr int LEFT = GRANTED - (int)sizeof(Accumulators) / 4 - BESIDE, ROOM = LEFT < 8 ? 8 : LEFT < 64 ? LEFT : 64;
 // Where there is room, the next vectors are read before these are used.
