@@ -59,9 +59,9 @@ def problems(dtype: DType, draw: random.Random) -> Iterator[Any]:
     pack = draw.choice(("8", "all"))
     yield Problem.parse(f"{letter}:{order}:{n}x{n}x{n}@300000/{pack}", beta=draw.choice(BETAS))[0]
     for axis, rows in zip("mnk", draw.sample((4, 16, 40, 120, 500, 2000), 3), strict=True):
-        order = {"m": ("tn", "tt"), "n": ("nn", "tn"), "k": ("nt", "nc" if dtype.is_complex else "nt")}[axis]
+        orders = {"m": ("tn", "tt"), "n": ("nn", "tn"), "k": ("nt", "nc" if dtype.is_complex else "nt")}[axis]
         size = {"m": (8 * rows, 1024, 512), "n": (1024, 8 * rows, 512), "k": (1024, 512, 8 * rows)}[axis]
-        yield groups.problem(f"{letter}:{draw.choice(order)}", axis, size, 8)
+        yield groups.problem(f"{letter}:{draw.choice(orders)}", axis, size, 8)
     yield groups.problem(f"{letter}:nn", "n", (768, 3424, draw.randint(1, 16)), 10, batch=3)
     top = draw.choice((8, 16, 32, 64, 128))
     yield products(dtype, top, top, top, _order(dtype, draw), 10_000, beta=draw.choice(BETAS), alpha="any")
