@@ -10,7 +10,7 @@ INLINE long long opaque(long long x) {
 // Registers for what is read of C: what a resident block leaves beside accumulators, addresses and prefetched fragments.
 // Addresses are those of products, and where tall parts of a warp read narrow vectors, of more of these; the compiler of CUDA
 // 13.0 takes more for all.
-constexpr int NARROW = SUBS_M > 4 && VEC_C * SIZE < 16 ? 8 : 0;
+constexpr int NARROW = HALVES && WARP_M > 64 && VEC_C * SIZE < 16 ? 8 : 0;
 #if __CUDACC_VER_MAJOR__ == 13 && __CUDACC_VER_MINOR__ == 0
 constexpr int BESIDE = 84 + NARROW + AHEAD * FRAGMENT_REGISTERS;
 #else
