@@ -43,7 +43,11 @@ MAP = "struct alignas(64) CUtensorMap { unsigned long long opaque[16]; };\n"
 
 
 def assertions(structure: Struct) -> str:
-    """C++ that compiles where a structure has these fields, one after the other, and no others."""
+    """C++ that compiles where a structure has these fields, one after the other, and no others.
+
+    Offsets are asked for as EDG's own headers do, of whose front end NVRTC is made: that of CUDA 13.0 has no
+    ``__builtin_offsetof``.
+    """
     fields, size = laid(structure)
     name = structure.name
     lines = ["template <typename A, typename B> struct Same { static constexpr bool yes = false; };"]
@@ -51,7 +55,7 @@ def assertions(structure: Struct) -> str:
     for each in fields:
         of = each.field.name
         lines.append(
-            f'static_assert(__builtin_offsetof({name}, {of}) == {each.offset}, "{of} is elsewhere");'
+            f'static_assert(__INTADDR__(&(({name} *)0)->{of}) == {each.offset}, "{of} is elsewhere");'
         )
         lines.append(f'static_assert(sizeof({name}::{of}) == {each.size}, "{of} has another size");')
         if isinstance(each.field, Scalar) and each.field.format in TYPES:

@@ -30,6 +30,8 @@ MOST = {"rows": 8, "columns": 4, "lanes_m": 4, "warps_m": 2, "stages": 6, "cut":
         ("c:tn:4095x4093x4097", "any", MOST),
         ("c:tn:4096x4096x4096", "any", MOST | {"rows": 4, "columns": 8, "warps_m": 8}),
         ("c:jt:300x200x4096", "any", {}),
+        # Neither along k: of four rows and eight columns some would spill.
+        ("c:nt:4096x4096x4096", "any", {}),
     ],
 )
 def test_configs_keep_what_they_promise(text: str, beta: str, fixed: dict[str, int]) -> None:

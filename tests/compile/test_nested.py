@@ -315,7 +315,7 @@ def test_python_packs_what_the_kernel_takes() -> None:
     plain = structure_of(args.gemm(STRUCTURES["five-axes"].with_(outer=())))
     checks = assertions(packed)
     for field in plain.fields:
-        checks = checks.replace(f"Nested, {field.name})", f"Nested, gemm.{field.name})")
+        checks = checks.replace(f"(Nested *)0)->{field.name})", f"(Nested *)0)->gemm.{field.name})")
         checks = checks.replace(f"Nested::{field.name})", f"Nested().gemm.{field.name})")
     source = f'#define OUTER 4\n{text}\n{checks}\nextern "C" __global__ void nothing() {{}}\n'
     nvrtc.compile(Source(source, "nothing", (), ()), H200)

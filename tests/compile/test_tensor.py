@@ -51,6 +51,14 @@ def test_defaults_keep_what_they_promise(letter: str, device: Device) -> None:
         assert per_sm * threads * -(-facts["registers"] // 8) * 8 <= device["registers_per_sm"]
 
 
+@pytest.mark.parametrize(("spelling", "device"), [("b:tt:236x236x236", H200), ("h:nt:256x256x256", A100)])
+def test_c_is_read_beside_as_many_sums_as_there_may_be(spelling: str, device: Device) -> None:
+    p = problem(f"{spelling}@20000", beta="any", alpha="any")
+    config = TENSOR.default(p, device)
+    facts = compiled(p, config, device)
+    assert (facts["spills"], facts["stack"]) == (0, 0), (config, facts)
+
+
 SHAPES = [(letter, tc) for letter in ("h", "b", "hc") for tc in ("16x16x16", "32x8x16", "8x32x16", "16x8x16")]
 SHAPES += [(letter, tc) for letter in "dz" for tc in ("8x8x4", "16x8x4", "16x8x8", "16x8x16")]
 

@@ -25,6 +25,10 @@ REACHED = 0.91
 """The part of them that conflicts of banks of registers leave."""
 READ = {True: 1.2, False: 1.8}
 """Multiply-adds that a read costs: of 8 bytes along k, of 16 across it. The first is a guess."""
+SPILLED = 1.05
+"""Times longer that products are taken to be with four rows and eight columns of a thread where neither
+operand lies along k, tiles are cut and C is read: then 692 bytes of a thread spill, some of them in the loop.
+With eight rows and four columns, else the same to this model, none do."""
 SLICE_CLOCKS, LATENCY = 20, 300
 """Clocks of a slice's end, and of waits for one that could be on its way no earlier: guesses."""
 MEMORY = 16
@@ -59,6 +63,8 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
         for along, count in zip(lies_along(p), (rows, across), strict=True)
     )
     products = 4 * down_tile * across_tile * DEPTH / RATE / REACHED * (1 + reads / (4 * rows * across))
+    if p.beta != "0" and not any(lies_along(p)):
+        products = products * np.where((rows < across) & (columns["cut"] > 0), SPILLED, 1)
     brought = stage_bytes(down_tile, across_tile) / MEMORY
     slice_clocks = np.maximum(products + SLICE_CLOCKS, brought) + LATENCY / (columns["stages"] - 1)
     size = down_tile * across_tile * p.dtype.itemsize

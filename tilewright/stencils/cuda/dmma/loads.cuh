@@ -8,7 +8,8 @@ template <bool ALONG, int COUNT, int PARTS>
 INLINE void bring(unsigned char *to, const TensorMap &map, int first, int k, unsigned int arrived) {
     constexpr int PART = COUNT / PARTS, BOXES = ALONG ? 1 : PART / UNIT;
     const int begin = PARTS > 1 ? blockIdx.y * PART : 0;
-    UNROLL for (int i = 0; i < BOXES; i++) {
+    // More of them side by side take more registers than a warp that loads has: 16 a slice and operand spilled.
+    _Pragma("unroll 4") for (int i = 0; i < BOXES; i++) {
         const int row = first + begin + i * UNIT;
         const int x = (ALONG ? k : row) * NUMBERS, y = ALONG ? row : k;
         unsigned char *const box = to + (begin + i * UNIT) * LINE;

@@ -109,7 +109,7 @@
 constexpr int SLOTS = 32 * WARPS;             // threads side by side
 constexpr int THREADS = SLOTS * TEAM;         // of a block
 #if !MEMBERS
-constexpr int MATRICES = SLOTS * LANES;       // of a block
+[[maybe_unused]] constexpr int MATRICES = SLOTS * LANES;  // of a block
 #endif
 [[maybe_unused]] constexpr int NEXT = STRIDED ? 32 : 1;  // from a matrix of a thread to its next one
 constexpr int TILES_N = (SIZE_N + COLUMNS - 1) / COLUMNS;

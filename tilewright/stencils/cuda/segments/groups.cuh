@@ -11,6 +11,9 @@ constexpr int CHUNK = THREADS;  // groups that are looked at together
 #define HOLDS_COUNT 1  // whether the tiles of a chunk are counted in a register, or read from shared memory when asked for
 #endif
 
+// Steps of a scan that are unrolled: beside sums of complex numbers the compiler would keep what both scans ask of a lane.
+constexpr int STEPS_AT_ONCE = COMPLEX && !HOLDS_COUNT ? 1 : 5;
+
 struct GroupTable {
     int ends[CHUNK + 1];   // where entry i begins, and at i + 1 where it ends
     int tiles[CHUNK + 1];  // tiles of the entries before it
@@ -21,7 +24,7 @@ struct GroupTable {
 // that with the thread's own.
 template <class Join> INLINE int block_scan(int x, int &before, int *joined, const Join &join) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    UNROLL for (int by = 1; by < 32; by *= 2) {
+    _Pragma("unroll STEPS_AT_ONCE") for (int by = 1; by < 32; by *= 2) {
         const int other = __shfl_up_sync(0xffffffff, x, by);
         if (lane >= by) x = join(other, x);
     }

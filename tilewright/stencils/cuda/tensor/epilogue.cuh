@@ -8,7 +8,14 @@ INLINE long long opaque(long long x) {
 }
 
 // Registers for what is read of C: what a resident block leaves beside accumulators, addresses and prefetched fragments.
-constexpr int BESIDE = 72 + AHEAD * FRAGMENT_REGISTERS;
+// Addresses are those of products, and where tall parts of a warp read narrow vectors, of more of these; the compiler of CUDA
+// 13.0 takes more for all.
+constexpr int NARROW = HALVES && WARP_M > 64 && VEC_C * SIZE < 16 ? 8 : 0;
+#if __CUDACC_VER_MAJOR__ == 13 && __CUDACC_VER_MINOR__ == 0
+constexpr int BESIDE = 84 + NARROW + AHEAD * FRAGMENT_REGISTERS;
+#else
+constexpr int BESIDE = 72 + NARROW + AHEAD * FRAGMENT_REGISTERS;
+#endif
 constexpr int GRANTED = 65536 / (THREADS * BLOCKS) < 255 ? 65536 / (THREADS * BLOCKS) : 255;
 constexpr int LEFT = GRANTED - (int)sizeof(Accumulators) / 4 - BESIDE, ROOM = LEFT < 8 ? 8 : LEFT < 64 ? LEFT : 64;
 // Where there is room, the next vectors are read before these are used.

@@ -96,8 +96,8 @@ template <int INNER, int ALONG, bool BY_ALONG, bool ONE_A, bool ONE_B, typename 
 INLINE void multiply_products(Find find, const Scalars &s) {
     constexpr int UNITS_IN = BY_ALONG ? INNER : ceiling(INNER, SEVERAL), UNITS_OUT = BY_ALONG ? ceiling(ALONG, SEVERAL) : ALONG;
     constexpr int UNITS = UNITS_IN * UNITS_OUT;
-    constexpr int AT_A = vector_bytes(LD_A * SIZE, APART_A * SIZE), AT_B = vector_bytes(LD_B * SIZE, APART_B * SIZE);
-    constexpr int AT_C = vector_bytes(LD_C * SIZE, APART_C * SIZE);
+    [[maybe_unused]] constexpr int AT_A = vector_bytes(LD_A * SIZE, APART_A * SIZE), AT_B = vector_bytes(LD_B * SIZE, APART_B * SIZE);
+    [[maybe_unused]] constexpr int AT_C = vector_bytes(LD_C * SIZE, APART_C * SIZE);
     _Pragma("unroll 1") for (int item = threadIdx.x / (THREADS / SLOTS); item < UNITS * TILES; item += SLOTS) {
         const int unit = ACROSS ? item % UNITS : item / TILES;
         [[maybe_unused]] const int tile = ACROSS ? item / UNITS : item % TILES;
