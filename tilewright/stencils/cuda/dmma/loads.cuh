@@ -8,8 +8,9 @@ template <bool ALONG, int COUNT, int PARTS>
 INLINE void bring(unsigned char *to, const TensorMap &map, int first, int k, unsigned int arrived) {
     constexpr int PART = COUNT / PARTS, BOXES = ALONG ? 1 : PART / UNIT;
     const int begin = PARTS > 1 ? blockIdx.y * PART : 0;
-    // More of them side by side take more registers than a warp that loads has: 16 a slice and operand spilled.
-    _Pragma("unroll 4") for (int i = 0; i < BOXES; i++) {
+    // A warp that loads has few registers: of 16 boxes side by side, or eight for a cluster, too few, and of eight fewer than of a loop.
+    constexpr int SIDE_BY_SIDE = BOXES > 8 || CLUSTER_M * CLUSTER_N > 1 ? 4 : BOXES;
+    _Pragma("unroll SIDE_BY_SIDE") for (int i = 0; i < BOXES; i++) {
         const int row = first + begin + i * UNIT;
         const int x = (ALONG ? k : row) * NUMBERS, y = ALONG ? row : k;
         unsigned char *const box = to + (begin + i * UNIT) * LINE;
