@@ -46,6 +46,6 @@ def best(space: Space, p: SegmentedProblem, device: Device) -> Config:
 
 def _config(p: SegmentedProblem, device: Device, tile: dict[str, int], per_sm: int) -> Config:
     """So many blocks on an SM, which end where that pays."""
-    config = Config({**tile, "blocks": per_sm * device["sms"], "per_block": 0, "ahead": 0, "once": 0})
+    config = Config({**tile, "blocks": per_sm * device["sms"], "per_block": 0, "ahead": 0, "once": 1})
     count = tiles(p, LANES * tile["rows"] * tile["warps"], tile["tile_n"])
     return grids.ended(p, device, config, count)
