@@ -273,9 +273,9 @@ def test_a_program_is_served(tt: Any, wins: None, dtype: Any) -> None:
         torch.testing.assert_close(over.baddbmm_(over, b), a + a @ b)
         said = tt.report()
     assert said.served >= 16, str(said)
-    served = {row.problem: row for row in said.rows if row.kernel}
-    letter = "s" if dtype is torch.float32 else "z"
-    assert served[f"{letter}:nn:5x5x5@400"].calls >= 10
+    # Rows of one spelling differ in alpha and beta, which some processors have records of.
+    spelling = f"{'s' if dtype is torch.float32 else 'z'}:nn:5x5x5@400"
+    assert sum(row.calls for row in said.rows if row.kernel and row.problem == spelling) >= 10
     assert said.saved > 0
     assert all(row.why or row.kernel for row in said.rows)
     assert str(said).startswith(f"{said.served} calls served, {said.passed} by PyTorch")
