@@ -139,7 +139,7 @@ def test_defaults_from_memory(stencil: str, spelling: str, name: str) -> None:
     for beta, store in (("0", "staged"), ("1", "plain")):
         config = written.default(large.with_(beta=beta), device)
         # Results of lanes always follow one another, so what it streams is staged where it has to be; and so
-        # are those of 16 rows, which fill lines, where that is known to gain. A Zen 4 hides plain stores of 13.
+        # are those of 16 rows, which fill lines, where that is known to gain. On a Zen 4 those of 13 hide.
         straight = stencil == "lanes" or (name in ("znver4", "znver5") and problem.m == 16)
         past = "stream" if straight else "plain" if (name, problem.m) == ("znver4", 13) else "staged"
         assert config["store"] == (past if store == "staged" else store)
