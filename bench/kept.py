@@ -6,8 +6,8 @@ that, the median within rounds with its interval.
 
 ``--settle FILE...`` writes the processor's records anew from such lines, ``--records`` beside them where the
 lines are of one. Of a problem the record stays that is ``--gain`` times as fast as none in every one of the
-files, of two the one that is faster in all together; where none is, none stays. One run is not enough: what
-one of two kernels gained by chance it seldom gains twice. What the files lack stays as it is.
+files, of two the faster one in all together; where none is, none stays. One run is not enough: what a kernel
+gained by chance it seldom gains twice. What the files lack stays as it is.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ SPEED, SLOW = {"h": 7e14, "b": 7e14}, 6e13
 """Operations a second of large products, of types of 16 bits and of others."""
 SERVED = 120
 """Configs of other products whose programs are asked about."""
-HOPELESS = 1.5
+EARLY_STOP = 1.5
 """Times as long as the best so far from which on one sample of a config is enough."""
 FINALISTS, OF_FIRST = 4, 2
 """How many of all, and of those proposed, are timed in turns."""
@@ -290,7 +290,7 @@ def measuring() -> Callable[[Asked], tuple[float, list[float | str | None]]]:
                 answers.append(f"{type(error).__name__}: {error}")
                 torch.cuda.synchronize()
                 continue
-            answers.append(wrong or sampled(clock, run, HOPELESS * best))
+            answers.append(wrong or sampled(clock, run, EARLY_STOP * best))
             if not wrong:
                 best = min(best, float(answers[-1] or math.inf))
         return cublas, answers
