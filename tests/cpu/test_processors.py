@@ -61,6 +61,24 @@ def test_defaults_do_not_spill(name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "apart"),
+    [
+        *((name, apart) for name in ("znver4", "znver5", "sapphirerapids") for apart in (False, True)),
+        *((name, False) for name in ("neoverse-v2", "apple-m1", "pwr9")),
+    ],
+)
+def test_interleaved_matrices_from_memory_do_not_spill(name: str, apart: bool) -> None:
+    """Where steps ask for lines, and where matrices of C are turned."""
+    device = spills.processor(name)
+    for text in ("s:9x5x4", "d:8x8x8", "c:4x7x6"):
+        (problem,) = Problem.parse(f"{text}@4000000/all")
+        problem = problem.with_(stride_c=problem.m * problem.n) if apart else problem
+        config = STENCILS["compact"].default(problem, device)
+        facts = llvm.facts(STENCILS["compact"].source(problem, config, device), device)
+        assert not facts["spills"], f"{problem.key}, {config}"
+
+
+@pytest.mark.parametrize(
     ("name", "spelling", "trans", "alpha", "beta"),
     [
         # What schedulers read ahead: A while it is turned, C before it is updated, B of the next steps.

@@ -395,7 +395,9 @@ class Span:
         nothing where vectors of them are never written."""
         ir, p, table = self.ir, self.p, self.tables[2]
         lanes = self.width // self.unit
-        if self.masked or lanes > p.m * p.n or not ir.deals(self.unit, self.width):
+        # Code that keeps an order has too few registers for blocks that are turned.
+        ordered = ir.register or ir.loose
+        if self.masked or ordered or lanes > p.m * p.n or not ir.deals(self.unit, self.width):
             return ""
         found = "true"
         for (i, j), wanted in (((0, p.n - 1), p.n - 1), ((p.m - 1, 0), (p.m - 1) * p.n)):
@@ -425,6 +427,7 @@ class Span:
                     block_transposed(ir, block, self.unit, self.width), matrices, strict=True
                 ):
                     ir.store(value, ir.at(to, element * self.unit), self.piece)
+                ir.keep_order()
         if self.stage:
             self.stage.put(size * self.per_turn)
 

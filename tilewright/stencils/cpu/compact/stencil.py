@@ -38,7 +38,7 @@ from tilewright.stencils.cpu.compact.blocks import TURNS, Blocks, buffered, turn
 from tilewright.stencils.cpu.compact.codegen import STEPS, Span
 from tilewright.stencils.cpu.compact.entry import Entry
 from tilewright.stencils.cpu.compact.packs import Packs, whole
-from tilewright.stencils.cpu.ir import ENTRY, by_length, grain
+from tilewright.stencils.cpu.ir import ENTRY, by_length, grain, ordered
 from tilewright.stencils.protocol import CostModel
 
 LIMIT = 32
@@ -55,8 +55,8 @@ numbers change places there by several instructions and a mask."""
 
 
 ASKING = 2
-"""Registers more that stay free where steps ask for lines: LLVM moves nothing across that, so that what is
-between is read early."""
+"""Registers more, for each vector of a turn, that stay free where steps ask for lines: LLVM moves nothing
+across that, so that what is between is read early."""
 FEW, MANY = 32, 100
 """Rows of matrices, of A, B and C together, up to which each is asked for by itself, and up to which in short
 runs of lines. Both were chosen on a Cascade Lake processor."""
@@ -94,7 +94,8 @@ def _rules(p: Problem, device: Device) -> Iterator[Rule]:
         "tabled",
         "the sums of a part of C and what is multiplied fit in the vector registers",
         lambda rows, columns, vectors, block: (
-            held(p, rows, columns, vectors) + (ASKING if block else 0) <= device["vector_registers"] - spared
+            held(p, rows, columns, vectors) + (ASKING * vectors if block else 0)
+            <= device["vector_registers"] - spared
         ),
     )
     yield Rule(
@@ -248,18 +249,24 @@ class CompactStencil(CpuStencil):
                 return best
             ways = [best.with_(prefetch=AHEAD, store=store) for store in ("staged", "plain")]
             return next((config for config in ways if not space.why(config)), best)
-        best = min(valid, key=lambda config: self._cost(p, config))
-        chosen = from_memory(p, device, space, best)
-        if p.footprint <= device.knee() or sum(rows_of(p)) <= FEW:
+        valid.sort(key=lambda config: self._cost(p, config))
+        # Code that keeps an order has no registers to turn matrices and to ask for lines meanwhile.
+        apart = p.stride_c != 1 and bool(ordered(device))
+        past: tuple[str, ...] = () if apart else ("staged", "stream")
+        chosen = from_memory(p, device, space, valid[0], past)
+        if p.footprint <= device.knee() or sum(rows_of(p)) <= FEW or apart:
             return chosen
-        # Whole runs of lines from each row, as many as the second level has room for twice.
-        lines = max(1, best["vectors"] * best["vector_bits"] // 512)
+        # Whole runs of lines from each row, as many as the second level has room for twice, by the best parts
+        # of C that leave registers for asking.
         run = 8 if sum(rows_of(p)) <= MANY else 16
-        blocks = [
-            Config({**chosen, "prefetch": 0, "block": max(2, part // lines)})
-            for part in (run, run // 2, 4, 2)
-        ]
-        return next((config for config in blocks if not space.why(config)), chosen)
+        for best in valid:
+            written_so = from_memory(p, device, space, best, past)
+            lines = max(1, best["vectors"] * best["vector_bits"] // 512)
+            for part in (run, run // 2, 4, 2):
+                config = written_so.with_(prefetch=0, block=max(2, part // lines))
+                if not space.why(config):
+                    return config
+        return chosen
 
     def cost_model(self, problem: Problem, device: Device) -> CostModel:
         return of_configs(partial(self._cost, problem))
