@@ -26,11 +26,10 @@ from rich.table import Table
 from bench import kernels, lines
 from tilewright.catalog import TARGETS
 from tilewright.errors import TilewrightError
-from tilewright.model import Device, Problem, Record
+from tilewright.model import VENDOR, Device, Problem, Record
 from tilewright.store.records import Records
 from tilewright.tuning import timing
 from tilewright.tuning.effort import EFFORTS
-from tilewright.tuning.starts import VENDOR
 from tilewright.tuning.tuner import Result, Tuner
 
 NOWHERE = Path("/nonexistent")

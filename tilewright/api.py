@@ -18,7 +18,7 @@ from tilewright.calls.spec import PLAIN, Options, is_real, math_of, of_pairs, on
 from tilewright.catalog import TARGETS
 from tilewright.errors import ArgumentError
 from tilewright.model import Gemm, GroupedProblem, Problem, parsed
-from tilewright.planning import dispatch
+from tilewright.planning import alike, dispatch
 from tilewright.runtime import contraction_calls
 from tilewright.runtime.call_cache import DEVICE, FAST, GEMM, INTO
 from tilewright.runtime.chain_calls import again
@@ -460,7 +460,7 @@ def kernel_set(
             within=within,
             search=search,
             seconds=seconds,
-            rival=lambda problem: vendor and dispatch.has_rival(problem),
+            rival=lambda problem: vendor and alike.has_rival(problem),
             listen=listen,
         )
     forget()

@@ -20,7 +20,7 @@ from bench.models.tries import DEFAULT, NEAR, PROPOSED, Plan, Shape, Try
 from bench.models.workers import kept, planned, served
 from tilewright.catalog import STENCILS
 from tilewright.model import Config, Device, Problem
-from tilewright.planning import dispatch
+from tilewright.planning import candidates
 from tilewright.runtime import build
 
 SERVED = 120
@@ -140,7 +140,7 @@ class Run:
             {
                 name: self.pool.submit(planned, shape.problem, name, self.device, FIRST, o.drawn, o.seed)
                 for name in names
-                if dispatch.refusal(STENCILS[name], shape.problem, self.device) is None
+                if candidates.refusal(STENCILS[name], shape.problem, self.device) is None
             }
             for shape in self.shapes
         ]

@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.errors import ArgumentError, TilewrightError
-from tilewright.model import Binary, Config, Device, Record
+from tilewright.model import VENDOR, Binary, Config, Device, Record
 from tilewright.runtime import build
 from tilewright.space import Space
 from tilewright.stencils.protocol import refused
@@ -41,7 +41,7 @@ from tilewright.tuning.pipeline import Account, Benches, Measurement
 from tilewright.tuning.questions import Questions
 from tilewright.tuning.search import once
 from tilewright.tuning.search.table import SEARCHES
-from tilewright.tuning.starts import VENDOR, Starts, incumbents, starts
+from tilewright.tuning.starts import Starts, incumbents, starts
 from tilewright.tuning.timing import now, speed
 from tilewright.tuning.workers import Answer, stream
 
