@@ -43,7 +43,6 @@ from tilewright.tuning.timing import speed
 from tilewright.tuning.tuner import Tuner, sized
 
 ROUNDS, SECONDS = 51, 6.0
-Key = tuple[str, Config]
 
 
 class Listed(Space):
