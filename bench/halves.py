@@ -27,7 +27,7 @@ from tilewright.model import DTYPES, Config, Device, Problem
 from tilewright.planning import candidates, dispatch
 from tilewright.tuning import timing as measure
 from tilewright.tuning.gemm.operands import operands
-from tilewright.tuning.tuner import sized
+from tilewright.tuning.tasks import sized
 
 OURS = "float32"
 """What our float32 is called among the competitors."""

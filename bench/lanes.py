@@ -26,8 +26,10 @@ from tilewright.tuning.evaluate import Candidate, FinalRound, Outcome, serve
 from tilewright.tuning.evaluate.cuda import GpuEvaluation
 from tilewright.tuning.evaluate.table import EVALUATIONS
 from tilewright.tuning.farm import Farm, compiler
+from tilewright.tuning.results import Result
+from tilewright.tuning.tasks import sized, toolchain
 from tilewright.tuning.timing import speed
-from tilewright.tuning.tuner import Result, Tuner, sized, toolchain
+from tilewright.tuning.tuner import Tuner
 from tilewright.tuning.workers import Worker
 
 T = TypeVar("T")

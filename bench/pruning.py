@@ -39,8 +39,9 @@ from tilewright.model import VENDOR, Config, Device, Problem, Record
 from tilewright.space import HARDWARE, Rule, Space
 from tilewright.store.records import Records
 from tilewright.tuning import timing
+from tilewright.tuning.tasks import sized
 from tilewright.tuning.timing import speed
-from tilewright.tuning.tuner import Tuner, sized
+from tilewright.tuning.tuner import Tuner
 
 ROUNDS, SECONDS = 51, 6.0
 

@@ -32,8 +32,10 @@ from tilewright.planning import roofline, runners_up
 from tilewright.store.records import Records
 from tilewright.tuning import ceilings_cpu, timing
 from tilewright.tuning.effort import EFFORTS
+from tilewright.tuning.results import Result
+from tilewright.tuning.tasks import toolchain
 from tilewright.tuning.timing import speed
-from tilewright.tuning.tuner import Result, Tuner, toolchain
+from tilewright.tuning.tuner import Tuner
 
 COARSE = "33,35,36,40,44,47,48,49,52,56,60,63,64"
 # Operands made, the finalists timed in turns: what a problem takes beside its search, in seconds.

@@ -25,8 +25,8 @@ from tilewright.runtime.chain_calls import again
 from tilewright.runtime.gaps import is_gap
 
 if TYPE_CHECKING:
+    from tilewright.tuning.results import Progress, Result
     from tilewright.tuning.sets.kernel_set import KernelSet
-    from tilewright.tuning.tuner import Progress, Result
 
 
 # dtype and axes may be given by place only because a keyword alone takes every call some nanoseconds.

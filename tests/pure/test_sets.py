@@ -24,7 +24,7 @@ from tilewright.store.records import Records
 from tilewright.tuning import timing as measure
 from tilewright.tuning.sets import cells
 from tilewright.tuning.sets.kernel_set import KernelSet, kernel_set
-from tilewright.tuning.tuner import sized, toolchain
+from tilewright.tuning.tasks import sized, toolchain
 
 pytestmark = pytest.mark.pure
 

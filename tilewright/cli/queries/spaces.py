@@ -17,7 +17,7 @@ from tilewright.planning import candidates, dispatch
 from tilewright.space import HARDWARE, KINDS, Space
 from tilewright.stencils.protocol import refused
 from tilewright.task import Task
-from tilewright.tuning.tuner import sized
+from tilewright.tuning.tasks import sized
 
 
 def stencils(problem: Gemm, wanted: str | None, device: Device) -> list[str]:

@@ -27,8 +27,8 @@ from tilewright.stencils.protocol import refused
 from tilewright.store.records import Records
 from tilewright.tuning import timing as measure
 from tilewright.tuning.starts import inside
+from tilewright.tuning.tasks import toolchain
 from tilewright.tuning.timing import speed
-from tilewright.tuning.tuner import toolchain
 
 Kernel = tuple[str, Config]
 """A stencil's name and a point of its space."""
