@@ -108,6 +108,11 @@ CASES: list[tuple[SegmentedProblem, list[int], dict[str, Any]]] = [
     (problem("hc:tn", "n", (6, 33, 7), 3, sizes=True), [5, 19, 3], {"tile_n": 16}),
     (problem("c:nt", "n", (21, 26, 4), 3, batch=2), [4, 11, 25], {"lanes_m": 8, "rows": 2}),
     (problem("z:cn", "n", (3, 50, 2), 33), [2 * i for i in range(33)], {"tile_n": 16, "columns": 2}),
+    # Rows that are split among groups.
+    (problem("s:tn", "m", (190, 37, 5), 3), [9, 9, 150], {"columns": 4}),
+    (problem("s:nt", "m", (70, 41, 3), 33, first=True), [2 * i for i in range(34)], {"tile_n": 16}),
+    (problem("d:nn", "m", (300, 9, 6), 3, batch=2), [-5, 7, 999], {"rows": 2, "lanes_m": 16}),
+    (problem("h:tn", "m", (41, 20, 4), 3, sizes=True), [30, 1, 9], {"tile_n": 32}),
     (problem("s:nn", "n", (9, 29, 6), 3, pad=3), [9, 9, 28], {"rows": 4, "lanes_m": 4, "columns": 1}),
 ]
 

@@ -38,7 +38,6 @@ def test_every_name_of_the_kernel_is_defined_and_no_other() -> None:
     ("spelling", "axis", "fields", "reason"),
     [
         ("s:nt", "k", {}, "k is split"),
-        ("s:nn", "m", {}, "m is split"),
         ("s:nn", "n", {"k": LONGEST["s"] + 1}, f"k={LONGEST['s'] + 1}"),
         ("d:nn", "n", {"k": LONGEST["d"] + 1}, f"k={LONGEST['d'] + 1}"),
         ("z:nn", "n", {"m": LANES, "k": DEEPEST + 1}, f"k={DEEPEST + 1}"),

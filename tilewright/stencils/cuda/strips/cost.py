@@ -8,7 +8,16 @@ from tilewright.model import Config, Device, SegmentedProblem
 from tilewright.space import HARDWARE, Space
 from tilewright.stencils.cuda import grids
 from tilewright.stencils.cuda.segments.stencil import tiles
-from tilewright.stencils.cuda.strips.needs import FILLED, LANES, LANES_M, MOST_ROWS, entries, words
+from tilewright.stencils.cuda.strips.needs import (
+    FILLED,
+    LANES,
+    LANES_M,
+    MOST_ROWS,
+    columns_of,
+    entries,
+    rows_of,
+    words,
+)
 
 WARPS = (1, 2, 3, 4, 6, 8)
 RESIDENT = (12, 8, 4, 3, 2, 1)
@@ -30,15 +39,16 @@ def best(space: Space, p: SegmentedProblem, device: Device) -> Config:
     warps the one with fewest of them, and of equals the fewest warps that see all borders at once, for small
     blocks begin in turns.
     """
-    rows, lanes_m = _lanes(p)
+    m = rows_of(p)
+    rows, lanes_m = _lanes(p, m)
     height, seeing = lanes_m * rows, ceil(entries(p) / LANES)
 
     def lost(warps: int) -> tuple[int, bool, int]:
-        return ceil(p.m / (height * warps)) * warps, warps < seeing, abs(warps - seeing)
+        return ceil(m / (height * warps)) * warps, warps < seeing, abs(warps - seeing)
 
     shape = {"rows": rows, "lanes_m": lanes_m}
     # Short tiles are mostly those of short groups, whose last turn is seldom a whole one.
-    turns = (2, 1) if max(p.m, height) < FILLED else (4, 2, 1)
+    turns = (2, 1) if max(m, height) < FILLED else (4, 2, 1)
     choices = [
         choice
         for w in sorted(WARPS, key=lost)
@@ -55,15 +65,15 @@ def best(space: Space, p: SegmentedProblem, device: Device) -> Config:
     raise AssertionError(f"no config for {p.key}")
 
 
-def _lanes(p: SegmentedProblem) -> tuple[int, int]:
-    """Rows of a lane and lanes along m: four rows, or as many as lanes have in one strip of few rows, and no
-    more than leave registers for a dozen warps; fewer lanes where these have no rows at all."""
-    if p.m <= LANES:
-        return 1, max(LANES_M[-1], _power(p.m))
-    most = min(MOST_ROWS, _power(ceil(p.m / LANES)))
+def _lanes(p: SegmentedProblem, m: int) -> tuple[int, int]:
+    """Rows of a lane and lanes along ``m`` rows: four rows, or as many as lanes have in one strip of few, and
+    no more than leave registers for a dozen warps; fewer lanes where these have no rows at all."""
+    if m <= LANES:
+        return 1, max(LANES_M[-1], _power(m))
+    most = min(MOST_ROWS, _power(ceil(m / LANES)))
     rows = next(count for count in (4, 2, 1) if count <= most and (count == 1 or _light(p, count)))
     # One strip of whose lanes a third may have no rows is worth it where groups have columns for it.
-    if words(p) > 1 and FILLED // 2 < p.m < FILLED and (rows < MOST_ROWS or p.n < COLUMNS * p.groups):
+    if words(p) > 1 and FILLED // 2 < m < FILLED and (rows < MOST_ROWS or columns_of(p) < COLUMNS):
         rows = 1
     return rows, LANES
 

@@ -86,7 +86,6 @@ constexpr int PITCH = ((B_ALONG ? K : TILE_N) + WORD - 1) / WORD * WORD, OF_B = 
 constexpr int AT_TABLE = WARPS * 2 * OF_B * SIZE;
 
 static_assert(AXIS == 0 || AXIS == 1, "axis: m or n is split");
-static_assert(!FEW || AXIS == 1, "few: columns are split where lanes have the borders");
 static_assert(ALPHA_ONE && BETA == 0, "plain: products of groups are neither scaled nor added to C");
 static_assert(ROWS % RUN == 0, "rows-whole: a lane writes whole vectors of C");
 static_assert(TILE_N % TURN == 0, "columns-whole: a tile is made of whole turns");

@@ -25,8 +25,18 @@ def vectors(p: SegmentedProblem) -> tuple[int, int, int]:
     """Elements, at most 16 bytes, that may be accessed together in A, B and C, wherever groups begin; of A no
     more than a stored column has, whose first ones are read in place of those that are not there."""
     a, b, c = (unit // p.dtype.itemsize for unit in aligned(p))
-    most: int = 1 << (p.k if p.transposed_a else p.m).bit_length() - 1
+    most: int = 1 << max(p.k if p.transposed_a else p.m, 1).bit_length() - 1
     return min(a, most), b, c
+
+
+def rows_of(p: SegmentedProblem) -> int:
+    """Rows of C of a group, in the mean."""
+    return -(-p.m // p.groups) if p.axis == "m" else p.m
+
+
+def columns_of(p: SegmentedProblem) -> float:
+    """Columns of C of a group, in the mean."""
+    return p.n / p.groups if p.axis == "n" else p.n
 
 
 def entries(p: SegmentedProblem) -> int:

@@ -21,6 +21,7 @@ from tilewright.stencils.cuda.strips.needs import (
     MOST_ROWS,
     entries,
     registers,
+    rows_of,
     shared_bytes,
     vectors,
     words,
@@ -65,7 +66,7 @@ def rules(p: SegmentedProblem, device: Device) -> Iterator[Rule]:
         "wide-c",
         "soft",
         "the widest access that is aligned is the fastest",
-        lambda rows: (rows >= min(run, MOST_ROWS // words(p))) | (p.m < FILLED),
+        lambda rows: (rows >= min(run, MOST_ROWS // words(p))) | (rows_of(p) < FILLED),
     )
 
     def needed(rows: Any, columns: Any) -> Any:

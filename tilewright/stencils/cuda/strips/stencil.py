@@ -28,7 +28,7 @@ from tilewright.stencils.cuda.accepting import CudaStencil, misaligned, no_gpu, 
 from tilewright.stencils.cuda.segments.stencil import LARGEST, struct_segments, tiles
 from tilewright.stencils.cuda.source import asked, persistent, written
 from tilewright.stencils.cuda.strips.cost import best
-from tilewright.stencils.cuda.strips.needs import LANES, few, shared_bytes, vectors
+from tilewright.stencils.cuda.strips.needs import LANES, few, rows_of, shared_bytes, vectors
 from tilewright.stencils.cuda.strips.space import params, rules
 from tilewright.targets.cuda.arguments import Argument
 
@@ -51,11 +51,11 @@ class StripsStencil(CudaStencil):
         p = problem
         if reason := other_type(p, LONGEST) or no_gpu(device):
             return reason
-        if p.axis != "n":
-            return f"{p.axis} is split, and columns of C are written here"
+        if p.axis == "k":
+            return "k is split, and all of a short one is kept in registers here"
         if min(p.m, p.n, p.k, p.batch, p.groups) < 1:
             return "there is nothing to compute"
-        if p.k > (longest := DEEPEST if p.m <= LANES else LONGEST[p.dtype.letter]):
+        if p.k > (longest := DEEPEST if rows_of(p) <= LANES else LONGEST[p.dtype.letter]):
             return f"k={p.k} is above {longest}"
         if max(*p.extents, p.batch, p.groups) > LARGEST or tiles(p, 4, 8) > LARGEST - grids.MOST:
             return f"{p.spelling} has an extent, a batch, a number of groups or of tiles above {LARGEST}"
