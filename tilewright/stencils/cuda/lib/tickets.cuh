@@ -9,6 +9,7 @@ struct Counter {
     unsigned long long begun, ready;  // the stamp: when a block has come, and when what follows is of this launch
     unsigned int taken, closed;       // tickets, and blocks that take no more
 };
+static_assert(sizeof(Counter) == 24, "grids.py asks for 24 bytes");
 
 struct Tickets {
     Counter *counter;

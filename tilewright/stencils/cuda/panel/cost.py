@@ -375,4 +375,4 @@ def cost(p: Problem, device: Device, columns: Columns) -> Any:
     """Clocks of an SM for a row of the panel, with the constants of the device."""
     found, least, shares = _judged(p, device, columns, fitted("panel", device))
     found = found * grids.slower(p, device, columns, tiles(p, columns["tile"]), least, LIFE)
-    return found * np.where(columns["tickets"] == 0, 1.0, np.where(shares, grids.GAIN, 1.02))
+    return found * np.where(columns.get("tickets", 0) == 0, 1.0, np.where(shares, grids.GAIN, 1.02))
