@@ -1,4 +1,4 @@
-"""How many blocks kernels of persistent blocks are launched with.
+"""How many blocks kernels of persistent blocks are launched with, and how they share tiles.
 
 Blocks that stay and walk over all tiles drift apart, so that what they read and write at a time lies all
 over device memory. The hardware begins blocks in their order: where each takes a few tiles and ends, all that
@@ -50,7 +50,9 @@ LIVES = 2
 
 
 TICKETED = 4
-"""Blocks on an SM up to which a counter gains: those of more have small tiles, and wait for it."""
+"""Blocks on an SM up to which a counter gains: those of more have small tiles, and wait for it. Of 87
+defaults of ``panel`` with bulk copies and up to four, four were below 0.98 of blocks without one (1.067 in
+the geometric mean, timed once, not kept); of ten with more, three, at 0.69 to 0.92."""
 COUNTER = 24
 """Bytes of the counter that blocks share (``lib/tickets.cuh``)."""
 
