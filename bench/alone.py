@@ -33,7 +33,7 @@ from bench import lines
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.errors import CompileError
 from tilewright.model import DTYPES, Binary, Config, Device, Plan, Problem
-from tilewright.planning import dispatch
+from tilewright.planning import candidates, dispatch
 from tilewright.runtime import build, launch
 from tilewright.store import binaries
 from tilewright.targets.cuda import modules
@@ -324,7 +324,7 @@ def main() -> None:
     ]
     # Types in turns: what ends at its limit has some of all.
     asked = [p for p in chain.from_iterable(zip_longest(*every)) if p is not None]
-    names = lines.words(options.stencils) or list(dispatch.candidates(device))
+    names = lines.words(options.stencils) or list(candidates.of(device))
     console = lines.console()
     found: list[lines.Line] = []
     sink = lines.Sink(options.out, "alone", device, vars(options))
@@ -337,7 +337,7 @@ def main() -> None:
                 if plan.stencil is not None and plan.config is not None:
                     calls[p] = pool.submit(prepared, p, plan.stencil, plan.config, device)
             for name in names if options.by != "calls" else ():
-                if dispatch.refusal(STENCILS[name], p, device) is None:
+                if candidates.refusal(STENCILS[name], p, device) is None:
                     jobs[p].append(pool.submit(made, p, name, device, options.tries))
         import torch
 

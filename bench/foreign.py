@@ -25,7 +25,7 @@ import numpy as np
 from bench.exported import SKIPPED, TOOLS, called
 from tilewright.catalog import STENCILS, of_target
 from tilewright.model import DTYPES, Config, Device, Interleaved, Problem, Source
-from tilewright.planning import dispatch
+from tilewright.planning import candidates
 from tilewright.stencils.cpu.ir import launched
 from tilewright.targets.cpu import llvm
 from tilewright.targets.cpu.isa import ISAS, Isa, supported
@@ -133,7 +133,7 @@ def kernels(asked: Iterable[Problem], there: Device, seed: int = 0) -> Iterator[
     draw = random.Random(seed)
     for problem in asked:
         for name, stencil in of_target("cpu").items():
-            if dispatch.refusal(stencil, problem, there) is not None:
+            if candidates.refusal(stencil, problem, there) is not None:
                 continue
             default, space = stencil.default(problem, there), stencil.space(problem, there)
             yield Asked(problem, name, default)

@@ -24,10 +24,10 @@ import numpy as np
 from bench import kernels, lines, machine
 from tilewright.errors import TilewrightError
 from tilewright.model import DTYPES, Config, Device, Problem
-from tilewright.planning import dispatch
+from tilewright.planning import candidates, dispatch
 from tilewright.tuning import timing as measure
 from tilewright.tuning.gemm.operands import operands
-from tilewright.tuning.tuner import sized
+from tilewright.tuning.tasks import sized
 
 OURS = "float32"
 """What our float32 is called among the competitors."""
@@ -39,8 +39,8 @@ Run = Callable[[], Any]
 def configs(problem: Problem, device: Device, changes: list[str]) -> Iterator[tuple[str, str, Config]]:
     """A name, a stencil and a config: every default, and what ``changes`` make of it where rules
     allow that."""
-    for name, stencil in dispatch.candidates(device).items():
-        if dispatch.refusal(stencil, problem, device) is not None:
+    for name, stencil in candidates.of(device).items():
+        if candidates.refusal(stencil, problem, device) is not None:
             continue
         config = stencil.default(problem, device)
         yield name, name, config

@@ -22,12 +22,11 @@ from pathlib import Path
 import tilewright
 from bench import kernels, lines, machine
 from tilewright.errors import TilewrightError
-from tilewright.model import Config, Device, Problem, Record
+from tilewright.model import VENDOR, Config, Device, Problem, Record
 from tilewright.planning import dispatch
 from tilewright.store.jsonl import compact, encode
 from tilewright.store.records import Records
 from tilewright.tuning import timing
-from tilewright.tuning.starts import VENDOR
 
 NOWHERE = Path("/nonexistent")
 DEFAULT = "default"

@@ -16,7 +16,7 @@ from tilewright.store.records import Records
 from tilewright.targets.cpu import llvm
 from tilewright.tuning import timing as measure
 from tilewright.tuning.gemm.operands import operands
-from tilewright.tuning.tuner import sized
+from tilewright.tuning.tasks import sized
 
 # A pass over cached data takes some ten microseconds and a call from Python one: several passes a call.
 PASSES = {"cached": 32, "memory": 1}

@@ -18,7 +18,7 @@ from bench import lines
 from tilewright.catalog import STENCILS
 from tilewright.errors import TilewrightError
 from tilewright.model import Config, Device, Plan, Problem, Record
-from tilewright.planning import dispatch, neighbours
+from tilewright.planning import candidates, dispatch, neighbours
 from tilewright.space import completed
 from tilewright.store.records import Records
 from tilewright.tuning import timing
@@ -26,8 +26,10 @@ from tilewright.tuning.evaluate import Candidate, FinalRound, Outcome, serve
 from tilewright.tuning.evaluate.cuda import GpuEvaluation
 from tilewright.tuning.evaluate.table import EVALUATIONS
 from tilewright.tuning.farm import Farm, compiler
+from tilewright.tuning.results import Result
+from tilewright.tuning.tasks import sized, toolchain
 from tilewright.tuning.timing import speed
-from tilewright.tuning.tuner import Result, Tuner, sized, toolchain
+from tilewright.tuning.tuner import Tuner
 from tilewright.tuning.workers import Worker
 
 T = TypeVar("T")
@@ -43,8 +45,8 @@ def promising(problem: Problem, regime: str, device: Device) -> list[str]:
     """The stencils that come near the best one by what was measured of problems like this one."""
     accepting = {
         name: neighbours.standing(name, problem, regime, device)
-        for name, stencil in dispatch.candidates(device).items()
-        if dispatch.refusal(stencil, problem, device) is None
+        for name, stencil in candidates.of(device).items()
+        if candidates.refusal(stencil, problem, device) is None
     }
     best = max((found[1] for found in accepting.values() if found), default=0.0)
     return [name for name, found in accepting.items() if found is None or found[1] >= NEAR * best]

@@ -23,8 +23,8 @@ from tilewright.catalog import TARGETS
 from tilewright.errors import ArgumentError
 from tilewright.model import DTYPES, Device, Problem
 from tilewright.targets.cuda import devices, driver
+from tilewright.tuning.results import Progress
 from tilewright.tuning.timing import speed
-from tilewright.tuning.tuner import Progress
 
 Line = dict[str, Any]
 Listener = Callable[[Progress], None]

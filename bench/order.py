@@ -32,7 +32,7 @@ from bench.batches import middle, skewed
 from bench.batches.problems import filling, forced
 from tilewright.catalog import STENCILS
 from tilewright.model import DTYPES, Binary, Config, Device, Launch, Problem, Source
-from tilewright.planning import dispatch
+from tilewright.planning import candidates, dispatch
 from tilewright.stencils.cuda import grids
 from tilewright.targets.cuda import modules, nvrtc
 from tilewright.targets.cuda.arguments import Field, Pointer, Scalar, Struct
@@ -147,7 +147,7 @@ def compiled(job: tuple[Problem, str, Device]) -> tuple[Config, Binary, Binary |
     such that share a counter; None without one."""
     problem, name, device = job
     stencil = STENCILS[name]
-    if dispatch.refusal(stencil, problem, device) is not None:
+    if candidates.refusal(stencil, problem, device) is not None:
         return None
     config = stencil.default(problem, device)
     if not config["blocks"]:

@@ -30,7 +30,7 @@ from tilewright.planning import dispatch
 from tilewright.targets.cpu import cycles, llvm, named
 from tilewright.tuning import predict
 from tilewright.tuning.gemm.operands import operands
-from tilewright.tuning.tuner import sized
+from tilewright.tuning.tasks import sized
 
 PROCESSORS = (
     "cortex-a57,neoverse-n1,neoverse-n2-neon,neoverse-v1-neon,neoverse-v2-neon,neoverse-n2,neoverse-v1,neoverse-v2,"

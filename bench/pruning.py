@@ -35,16 +35,15 @@ from rich.table import Table
 from bench import kernels, lines
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.errors import ArgumentError
-from tilewright.model import Config, Device, Problem, Record
+from tilewright.model import VENDOR, Config, Device, Problem, Record
 from tilewright.space import HARDWARE, Rule, Space
 from tilewright.store.records import Records
 from tilewright.tuning import timing
-from tilewright.tuning.starts import VENDOR
+from tilewright.tuning.tasks import sized
 from tilewright.tuning.timing import speed
-from tilewright.tuning.tuner import Tuner, sized
+from tilewright.tuning.tuner import Tuner
 
 ROUNDS, SECONDS = 51, 6.0
-Key = tuple[str, Config]
 
 
 class Listed(Space):

@@ -26,12 +26,12 @@ from rich.table import Table
 from bench import kernels, lines
 from tilewright.catalog import TARGETS
 from tilewright.errors import TilewrightError
-from tilewright.model import Device, Problem, Record
+from tilewright.model import VENDOR, Device, Problem, Record
 from tilewright.store.records import Records
 from tilewright.tuning import timing
 from tilewright.tuning.effort import EFFORTS
-from tilewright.tuning.starts import VENDOR
-from tilewright.tuning.tuner import Result, Tuner
+from tilewright.tuning.results import Result
+from tilewright.tuning.tuner import Tuner
 
 NOWHERE = Path("/nonexistent")
 # Seconds between two tries of which no try can be the cause.

@@ -29,7 +29,8 @@ from tilewright.store.records import Records
 from tilewright.tuning import timing
 from tilewright.tuning.farm import Farm
 from tilewright.tuning.fleet import chosen
-from tilewright.tuning.tuner import Progress, Tuner
+from tilewright.tuning.results import Progress
+from tilewright.tuning.tuner import Tuner
 
 WARM = 30.0
 """Seconds at most for what comes before a measurement."""

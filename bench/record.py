@@ -39,7 +39,7 @@ from tilewright.tuning.evaluate.cuda import GpuEvaluation
 from tilewright.tuning.evaluate.cuda_timing import guarded
 from tilewright.tuning.evaluate.table import EVALUATIONS
 from tilewright.tuning.search import Estimate
-from tilewright.tuning.tuner import sized
+from tilewright.tuning.tasks import sized
 from tilewright.tuning.workers import Answer, Worker, stream
 
 LEAST, BUDGET = 3, 6e-3

@@ -24,7 +24,7 @@ the host. TFLOP/s count eight operations for a product of two numbers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -118,17 +118,25 @@ def drawn(letters: list[str], count: int, seed: int) -> Iterator[Shape]:
             yield Shape(f"drawn {number}", letter, split, groups * rows, (x, y), groups)
 
 
-def short(letters: list[str], count: int, seed: int) -> Iterator[Shape]:
-    """Shapes with a short k that nothing was chosen by."""
+def short(
+    letters: list[str], count: int, seed: int, columns: tuple[float, float] = (6, 10)
+) -> Iterator[Shape]:
+    """Shapes with a short k that nothing was chosen by, with columns between two powers of two."""
     draw = np.random.default_rng([seed, 1])
     for number in range(count):
         letter = letters[number % len(letters)]
         size = DTYPES[letter].itemsize
         groups, k = int(2 ** draw.uniform(2, 6)), int(2 ** draw.uniform(3, 5))
-        columns = -(-int(2 ** draw.uniform(6, 10)) * size // 16) * 16 // size
+        across = -(-int(2 ** draw.uniform(*columns)) * size // 16) * 16 // size
         length = groups * int(2 ** draw.uniform(3, 9))
-        batch = max(2, int(SHORT_BYTES / (size * (groups * k * columns + length * (k + columns)))))
-        yield Shape(f"short {number}", letter, "m", length, (k, columns), groups, batch, draw.uniform(0.5, 3))
+        batch = max(2, int(SHORT_BYTES / (size * (groups * k * across + length * (k + across)))))
+        yield Shape(f"short {number}", letter, "m", length, (k, across), groups, batch, draw.uniform(0.5, 3))
+
+
+def low(letters: list[str], count: int, seed: int) -> Iterator[Shape]:
+    """The same with few columns as well."""
+    for shape in short(letters, count, seed, (2, 6)):
+        yield replace(shape, name=shape.name.replace("short", "low"))
 
 
 def operands(torch: Any, shape: Shape) -> tuple[Any, Any]:
@@ -371,7 +379,7 @@ def main() -> None:
     """Measure, print and keep."""
     parser = lines.parser("bench.segments", __doc__)
     add = parser.add_argument
-    add("--parts", default="named,drawn", help="default: named,drawn; short and complex beside them")
+    add("--parts", default="named,drawn", help="default: named,drawn; short, low and complex beside them")
     add("--only", default="", help="shapes whose name has this in it")
     add("--types", default="h,b,s,d,c,z", help="of what is drawn (default: h,b,s,d,c,z)")
     add("--count", type=int, default=36, help="shapes that are drawn (default: 36)")
@@ -397,11 +405,11 @@ def main() -> None:
     if "complex" in wanted:
         for shape in COMPLEX:
             add_line(complex_line(torch, shape, options.rounds))
-    for part, draws, letters in (("drawn", drawn, "hbsdcz"), ("short", short, "sd")):
+    for part, draws in (("drawn", drawn), ("short", short), ("low", low)):
         if part not in wanted:
             continue
         found = []
-        asked = [letter for letter in lines.letters(options.types) if letter in letters]
+        asked = [letter for letter in lines.letters(options.types) if letter in "hbsdcz"]
         for shape in draws(asked, options.count, options.seed):
             found.append(line_of(torch, shape, options.rounds))
             add_line(found[-1])

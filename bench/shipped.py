@@ -27,14 +27,15 @@ import tilewright
 from bench import lines, machine
 from tilewright.catalog import TARGETS
 from tilewright.errors import TilewrightError
-from tilewright.model import Device, Problem
-from tilewright.planning import dispatch, roofline
+from tilewright.model import VENDOR, Device, Problem
+from tilewright.planning import roofline, runners_up
 from tilewright.store.records import Records
 from tilewright.tuning import ceilings_cpu, timing
 from tilewright.tuning.effort import EFFORTS
-from tilewright.tuning.starts import VENDOR
+from tilewright.tuning.results import Result
+from tilewright.tuning.tasks import toolchain
 from tilewright.tuning.timing import speed
-from tilewright.tuning.tuner import Result, Tuner, toolchain
+from tilewright.tuning.tuner import Tuner
 
 COARSE = "33,35,36,40,44,47,48,49,52,56,60,63,64"
 # Operands made, the finalists timed in turns: what a problem takes beside its search, in seconds.
@@ -137,7 +138,7 @@ def main() -> None:
         name = re.sub(r"[^\w.+-]", "_", device.key) + ".jsonl"
         path = options.export or Path(tilewright.__file__).parent / "store" / "data" / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside = partial(dispatch.others, records)
+        beside = partial(runners_up.others, records)
         count = records.export(path, device.key, beside=beside) if options.records.exists() else 0
         done = sum(decided(records, job, device) for job in todo)
         console.print(f"{path}: {count} records; {done} of {len(todo)} problems decided")

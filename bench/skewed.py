@@ -43,7 +43,7 @@ from bench import bounds, kernels, lines
 from bench.classes import written
 from tilewright.catalog import TARGETS
 from tilewright.model import DTYPES
-from tilewright.planning import dispatch, processors, roofline
+from tilewright.planning import candidates, dispatch, processors, roofline
 from tilewright.planning.neighbours import Point
 
 STENCIL = "blocked"
@@ -174,7 +174,7 @@ def measured(case: Case, options: argparse.Namespace, ceilings: Mapping[str, flo
 
     keep = out if beta else None
     plain = tw.plan(a, b, keep, beta=beta, out=out)
-    if dispatch.refusal(dispatch.candidates(device)[STENCIL], plain.plan.problem, device) is not None:
+    if candidates.refusal(candidates.of(device)[STENCIL], plain.plan.problem, device) is not None:
         return None
     ours = tw.plan(a, b, keep, beta=beta, out=out, stencil=STENCIL)
     wanted = np.matmul(a, b)

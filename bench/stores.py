@@ -20,7 +20,7 @@ from typing import Any
 from bench import kernels, lines, machine
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.model import Config, Device, Problem
-from tilewright.planning import dispatch
+from tilewright.planning import candidates, dispatch
 from tilewright.space import HARDWARE
 from tilewright.targets.cpu import llvm
 from tilewright.tuning import ceilings_cpu
@@ -51,9 +51,7 @@ def variants(problem: Problem, device: Device, options: argparse.Namespace) -> I
 
 def _stencil(problem: Problem, device: Device) -> str:
     """The stencil that a call without records uses."""
-    accepting = (
-        name for name, one in dispatch.candidates(device).items() if not one.accepts(problem, device)
-    )
+    accepting = (name for name, one in candidates.of(device).items() if not one.accepts(problem, device))
     return next(accepting)
 
 

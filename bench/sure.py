@@ -37,7 +37,8 @@ from tilewright.store.records import Records
 from tilewright.tuning import timing
 from tilewright.tuning.evaluate.table import EVALUATIONS
 from tilewright.tuning.sets.cells import Listed
-from tilewright.tuning.tuner import Tuner, sized
+from tilewright.tuning.tasks import sized
+from tilewright.tuning.tuner import Tuner
 
 SAMPLE = 256
 """Points of a space that its cost model ranks."""

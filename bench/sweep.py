@@ -31,8 +31,9 @@ from tilewright.planning import dispatch
 from tilewright.space import Space
 from tilewright.store.records import Records
 from tilewright.tuning import timing
+from tilewright.tuning.results import Result
 from tilewright.tuning.timing import speed
-from tilewright.tuning.tuner import Result, Tuner
+from tilewright.tuning.tuner import Tuner
 
 STENCIL = "classic"
 ORDERS = {"s": 6144, "d": 4096, "c": 4096, "z": 3072}

@@ -12,7 +12,7 @@ A line of JSON for each problem goes to ``--out``: what won, at which speed, wha
 the same round, and what a call ran before. Rows of the records that may ship go to ``--export``: the fastest
 kernel, or the vendor's product where that is faster. What was slower than the kernel that a call runs
 without the record is left out, and so is a winner where that kernel was not tried. Behind a winner come rows
-of other stencils, for batches that its own refuses (``dispatch.others``).
+of other stencils, for batches that its own refuses (``runners_up.others``).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from bench import lines
 from bench.lanes import EACH, Lane, work
 from bench.public import SHAPES, Shape
 from tilewright.model import DTYPES, Problem, Record
-from tilewright.planning import dispatch
+from tilewright.planning import dispatch, runners_up
 from tilewright.store.jsonl import compact, decode, encode
 from tilewright.store.records import Records
 from tilewright.tuning import timing
@@ -148,7 +148,7 @@ def merged(texts: Sequence[str]) -> str:
     """Lines of records, of one problem in a regime those of the last text alone, in the order of their
     spellings, as ``Records.export`` writes them. Other lines stay as they are, to the letter.
 
-    Rows of the texts before that are to be kept beside a new winner (``dispatch.beside``) stay behind it
+    Rows of the texts before that are to be kept beside a new winner (``runners_up.beside``) stay behind it
     where the last text has none: with the protocol of their timing, for nothing was decided of all together.
     """
     held: dict[tuple[str, str], list[tuple[Record, str]]] = {}
@@ -166,7 +166,7 @@ def merged(texts: Sequence[str]) -> str:
 def _kept(winner: Record, before: Sequence[tuple[Record, str]]) -> list[tuple[Record, str]]:
     """Of the rows of a problem before those that are to be kept beside its new winner."""
     kept: dict[Record, str] = {}
-    for names in dispatch.beside(winner) if before else ():
+    for names in runners_up.beside(winner) if before else ():
         found = next((each for each in before if each[0].stencil in names), None)
         if found is not None:
             kept.setdefault(*found)
@@ -237,7 +237,7 @@ def _exported(path: Path | None, held: Records, *about: str) -> None:
     first = held.best(*about) if path is not None else None
     if path is not None and first is not None:
         with path.open("a") as file:
-            for row in (first, *dispatch.others(held, first)):
+            for row in (first, *runners_up.others(held, first)):
                 file.write(compact(encode(row, samples=False)) + "\n")
 
 

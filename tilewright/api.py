@@ -18,15 +18,15 @@ from tilewright.calls.spec import PLAIN, Options, is_real, math_of, of_pairs, on
 from tilewright.catalog import TARGETS
 from tilewright.errors import ArgumentError
 from tilewright.model import Gemm, GroupedProblem, Problem, parsed
-from tilewright.planning import dispatch
+from tilewright.planning import alike, dispatch
 from tilewright.runtime import contraction_calls
 from tilewright.runtime.call_cache import DEVICE, FAST, GEMM, INTO
 from tilewright.runtime.chain_calls import again
 from tilewright.runtime.gaps import is_gap
 
 if TYPE_CHECKING:
+    from tilewright.tuning.results import Progress, Result
     from tilewright.tuning.sets.kernel_set import KernelSet
-    from tilewright.tuning.tuner import Progress, Result
 
 
 # dtype and axes may be given by place only because a keyword alone takes every call some nanoseconds.
@@ -460,7 +460,7 @@ def kernel_set(
             within=within,
             search=search,
             seconds=seconds,
-            rival=lambda problem: vendor and dispatch.has_rival(problem),
+            rival=lambda problem: vendor and alike.has_rival(problem),
             listen=listen,
         )
     forget()

@@ -17,7 +17,7 @@ from bench.batches.run import Run
 from tilewright.catalog import STENCILS
 from tilewright.errors import ArgumentError
 from tilewright.model import DTYPES, Device, Problem
-from tilewright.planning import dispatch
+from tilewright.planning import candidates, dispatch
 from tilewright.planning.neighbours import LONG
 
 SMALL, LARGE = (4, 8, 16, 32, 64), (128, 256)
@@ -126,8 +126,8 @@ def untuned(problem: Problem, device: Device) -> tuple[Entry, ...]:
     """The defaults of the stencils that accept a problem: calls choose among them by what is measured."""
     accepting = [
         name
-        for name, stencil in dispatch.candidates(device).items()
-        if dispatch.refusal(stencil, problem, device) is None
+        for name, stencil in candidates.of(device).items()
+        if candidates.refusal(stencil, problem, device) is None
     ]
     written = [name for name in accepting if max(problem.extents) > UNIVERSAL.get(name, 0)] or accepting[:1]
     return tuple(Entry(name, STENCILS[name].default(problem, device), "default") for name in written)

@@ -17,11 +17,10 @@ from bench.lines import Line
 from bench.pruning import Listed
 from tilewright.catalog import STENCILS
 from tilewright.errors import ArgumentError, TilewrightError
-from tilewright.model import Config, Problem, Record
+from tilewright.model import VENDOR, Config, Problem, Record
 from tilewright.planning import dispatch
 from tilewright.targets.cuda.capability import units
 from tilewright.tuning import ceilings_cuda
-from tilewright.tuning.starts import VENDOR
 from tilewright.tuning.timing import speed
 
 

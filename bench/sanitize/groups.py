@@ -157,16 +157,26 @@ def segments(device: Device) -> Iterator[Job]:
 
 def strips(device: Device) -> Iterator[Job]:
     """All transpositions of a short k, with rows behind those of the last warp; groups whose borders lie in
-    the lanes of a warp, and more."""
+    the lanes of a warp, and more; other types with few rows, lanes side by side and columns that begin
+    anywhere."""
     stencil = STENCILS["strips"]
     forms = [(letter, trans) for letter in "sd" for trans in ("nn", "tn", "nt", "tt")]
     for turn, (letter, trans) in enumerate(forms):
         given = {"wide": turn % 2 == 0, "sizes": turn % 2 == 1}
         groups, k = MANY if turn % 3 == 2 else GROUPS, 4 + turn
-        n = 45 if letter == "s" else 4 * k * groups + 5
-        p = problem(f"{letter}:{trans}", "n", (300, n, k), groups, batch=2, gap=4, **given)
+        p = problem(f"{letter}:{trans}", "n", (300, 45, k), groups, batch=2, gap=4, **given)
         config = stencil.default(p, device).with_(ahead=turn % 2, once=turn // 2 % 2)
         yield made(stencil, p, config, f"strips_{letter}_{trans}", device)
+    few = zip(
+        ("h", "b", "hc", "c", "z", "s"),
+        ("nn", "tt", "tn", "nt", "nn", "tn"),
+        (13, 5, 7, 3, 22, 9),
+        strict=True,
+    )
+    for turn, (letter, trans, m) in enumerate(few):
+        groups, size = MANY if turn % 3 == 2 else GROUPS, DTYPES[letter].itemsize
+        p = problem(f"{letter}:{trans}", "n", (m, 145, 6 + turn), groups, batch=2, gap=1, align=size)
+        yield made(stencil, p, stencil.default(p, device), f"strips_{letter}_{trans}_{m}", device)
 
 
 def experts(device: Device) -> Iterator[Job]:

@@ -8,8 +8,8 @@ import pytest
 
 from tests.emulator.segments import problem, segments_wrongs
 from tilewright.errors import CompileError
-from tilewright.model import Device, SegmentedProblem
-from tilewright.stencils.cuda.strips.stencil import StripsStencil
+from tilewright.model import DTYPES, Device, SegmentedProblem
+from tilewright.stencils.cuda.strips.stencil import LONGEST, StripsStencil
 from tilewright.targets.cuda import disassemble, nvrtc
 from tilewright.targets.cuda.capability import named
 
@@ -34,11 +34,33 @@ A100, H200 = named("a100"), named("h200")
         ("d:tn", 16, 40, H200),
         ("d:nt", 13, 10, A100),
         ("d:nn", 16, 40, A100),
+        ("d:tt", LONGEST["d"], 10, H200),
+        ("z:nn", LONGEST["z"], 10, H200),
+        ("z:tn", LONGEST["z"], 40, A100),
+        ("c:nt", 32, 10, H200),
+        ("c:tn", 21, 10, A100),
+        ("hc:nn", 32, 10, A100),
+        ("hc:tt", 12, 40, H200),
+        ("h:nn", 31, 10, H200),
+        ("b:tn", 32, 10, A100),
     ],
     ids=lambda value: getattr(value, "key", str(value)),
 )
 def test_defaults_spill_nothing(spelling: str, k: int, groups: int, device: Device) -> None:
     p = problem(spelling, "n", (768, 3424, k), groups, batch=3)
+    facts = nvrtc.compile(STRIPS.source(p, STRIPS.default(p, device), device), device).facts
+    assert (facts["spills"], facts["stack"], facts["warnings"]) == (0, 0, 0), (p.key, device.key)
+
+
+@pytest.mark.parametrize("device", [A100, H200], ids=lambda device: device.key)
+@pytest.mark.parametrize(
+    ("spelling", "m", "k"),
+    [("h:nn", 4, 8), ("b:nt", 9, 32), ("hc:tn", 23, 16), ("s:nn", 61, 31), ("d:tt", 90, 24), ("c:nn", 17, 32),
+     ("z:tn", 6, 20), ("z:nn", 32, 32)],
+)  # fmt: skip
+def test_defaults_of_few_rows_spill_nothing(spelling: str, m: int, k: int, device: Device) -> None:
+    size = DTYPES[spelling.split(":")[0]].itemsize
+    p = problem(spelling, "n", (m, 3424, k), 40, batch=300, pad=1, align=size)
     facts = nvrtc.compile(STRIPS.source(p, STRIPS.default(p, device), device), device).facts
     assert (facts["spills"], facts["stack"], facts["warnings"]) == (0, 0, 0), (p.key, device.key)
 
@@ -76,6 +98,22 @@ CASES: list[tuple[SegmentedProblem, list[int], dict[str, Any]]] = [
     (problem("s:nn", "n", (128, 70, 2), 31), [2 * i for i in range(31)], {"per_block": 1}),
     (problem("s:nn", "n", (128, 70, 2), 32), [2 * i for i in range(32)], BOTH),
     (problem("s:tn", "n", (132, 70, 3), 30, first=True), [i * i // 10 for i in range(31)], BOTH),
+    # Other types, whose columns begin anywhere: vectors of which some rows are there, and lanes side by side.
+    (
+        problem("h:nn", "n", (7, 41, 9), 3, batch=2, pad=1),
+        [9, 9, 38],
+        {"rows": 4, "lanes_m": 4, "tile_n": 16},
+    ),
+    (problem("b:tt", "n", (13, 30, 5), 3, pad=3), [1, 20, 21], {"tile_n": 16}),
+    (problem("hc:tn", "n", (6, 33, 7), 3, sizes=True), [5, 19, 3], {"tile_n": 16}),
+    (problem("c:nt", "n", (21, 26, 4), 3, batch=2), [4, 11, 25], {"lanes_m": 8, "rows": 2}),
+    (problem("z:cn", "n", (3, 50, 2), 33), [2 * i for i in range(33)], {"tile_n": 16, "columns": 2}),
+    # Rows that are split among groups.
+    (problem("s:tn", "m", (190, 37, 5), 3), [9, 9, 150], {"columns": 4}),
+    (problem("s:nt", "m", (70, 41, 3), 33, first=True), [2 * i for i in range(34)], {"tile_n": 16}),
+    (problem("d:nn", "m", (300, 9, 6), 3, batch=2), [-5, 7, 999], {"rows": 2, "lanes_m": 16}),
+    (problem("h:tn", "m", (41, 20, 4), 3, sizes=True), [30, 1, 9], {"tile_n": 32}),
+    (problem("s:nn", "n", (9, 29, 6), 3, pad=3), [9, 9, 28], {"rows": 4, "lanes_m": 4, "columns": 1}),
 ]
 
 

@@ -14,7 +14,7 @@ import tilewright as tw
 pytestmark = pytest.mark.cpu
 torch: Any = pytest.importorskip("torch")
 
-from tilewright.runtime import fastcall_cpu  # noqa: E402  # after it is known that PyTorch is there
+from tilewright.runtime import fastcall_cpu, multiplying  # noqa: E402  # after it is known that PyTorch is there
 from tilewright.torch import disable, enable, entries, report, serving, worth  # noqa: E402
 from tilewright.torch.switch import SERVING  # noqa: E402
 
@@ -184,7 +184,7 @@ def test_no_more_threads_than_pytorchs_are_used() -> None:
             with enable():
                 torch.bmm(a, b)
                 context = next(iter(SERVING.choices.values())).context
-                found.append(int.from_bytes(context[8 * fastcall_cpu.AT["threads"] :][:8], "little"))
+                found.append(int.from_bytes(context[8 * multiplying.AT["threads"] :][:8], "little"))
     finally:
         torch.set_num_threads(before)
     assert found[0] <= 2

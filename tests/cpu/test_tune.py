@@ -29,7 +29,8 @@ from tilewright.targets.cpu import llvm, processor
 from tilewright.tuning import contest, farm, timing
 from tilewright.tuning.evaluate.table import EVALUATIONS
 from tilewright.tuning.farm import local
-from tilewright.tuning.tuner import Result, Tuner
+from tilewright.tuning.results import Result
+from tilewright.tuning.tuner import Tuner
 from tilewright.tuning.workers import Answer, Worker, stream
 
 pytestmark = pytest.mark.cpu
@@ -338,7 +339,8 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from tilewright.model import Problem
 from tilewright.store.records import Records
-from tilewright.tuning.tuner import Result, Tuner
+from tilewright.tuning.results import Result
+from tilewright.tuning.tuner import Tuner
 from test_tune import small
 
 def listen(state):

@@ -19,7 +19,8 @@ from tilewright.targets.cuda import devices, nvrtc
 from tilewright.tuning import farm, timing
 from tilewright.tuning.evaluate import Candidate
 from tilewright.tuning.evaluate.cuda import CudaEvaluation
-from tilewright.tuning.tuner import Result, Tuner
+from tilewright.tuning.results import Result
+from tilewright.tuning.tuner import Tuner
 
 pytestmark = [
     pytest.mark.cuda,

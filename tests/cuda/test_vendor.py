@@ -13,14 +13,13 @@ import pytest
 
 import tilewright as tw
 from tilewright.calls import settings
-from tilewright.model import DTYPES, Device, Plan, Problem
+from tilewright.model import DTYPES, VENDOR, Device, Plan, Problem
 from tilewright.planning import dispatch
 from tilewright.runtime import cublaslt, cublaslt_library, cublaslt_spaces
 from tilewright.runtime.bound_cuda import Gpu
 from tilewright.store.records import Records
 from tilewright.targets.cuda import devices, modules
 from tilewright.tuning.gemm.operands import scalars
-from tilewright.tuning.starts import VENDOR
 from tilewright.tuning.tuner import Tuner
 
 REASON = devices.missing()

@@ -11,7 +11,7 @@ from tilewright.catalog import STENCILS, TARGETS
 from tilewright.model import Config, Device, Problem
 from tilewright.runtime import build
 from tilewright.targets.cuda import capability
-from tilewright.tuning.tuner import toolchain
+from tilewright.tuning.tasks import toolchain
 
 pytestmark = pytest.mark.pure
 

@@ -17,7 +17,7 @@ from bench import lists
 from bench.batches.classes import SHAPES, shape_of
 from tilewright.catalog import STENCILS
 from tilewright.model import DTYPES, GroupedProblem, Problem
-from tilewright.planning import classes, dispatch, neighbours
+from tilewright.planning import candidates, classes, dispatch, neighbours
 from tilewright.planning.neighbours import Point
 from tilewright.targets.cuda.capability import DEVICES
 
@@ -149,7 +149,7 @@ def test_what_the_bench_of_lists_draws_is_of_the_classes_that_it_fills(kind: str
         parts = {neighbours.part(x.plan.stencil or "", x.plan.problem).partition(" ")[2] for x in found}
         assert parts == {{"pointers": "by pointers", "unaligned": "unaligned"}[kind]}
     for drawn in found:
-        assert dispatch.refusal(STENCILS[drawn.plan.stencil or ""], drawn.plan.problem, H200) is None
+        assert candidates.refusal(STENCILS[drawn.plan.stencil or ""], drawn.plan.problem, H200) is None
     # Another seed draws others, and of a type that is as wide as any access nothing is unaligned.
     again = [x.plan.problem for x in lists.batches(H200, 1, 4, "s", "pointers", 1e6)]
     assert again != [x.plan.problem for x in lists.batches(H200, 1, 3, "s", "pointers", 1e6)]

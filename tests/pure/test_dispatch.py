@@ -13,7 +13,7 @@ import pytest
 import tilewright.planning.dispatch as dispatch
 from tilewright.catalog import STENCILS
 from tilewright.errors import ArgumentError
-from tilewright.model import Config, Problem, Record
+from tilewright.model import VENDOR, Config, Problem, Record
 from tilewright.runtime import call_cache
 from tilewright.space import HARDWARE
 from tilewright.store.jsonl import decode
@@ -41,8 +41,8 @@ class Told:
 
     def near(self, problem: Problem, regime: str, device: str, *, without: str = "") -> list[Record]:
         near = problem.with_(m=problem.m + 1, batch=self.batch)
-        record = Record(near, regime, dispatch.VENDOR, Config({}), "ok", device, "1")
-        return [] if without == dispatch.VENDOR else [record]
+        record = Record(near, regime, VENDOR, Config({}), "ok", device, "1")
+        return [] if without == VENDOR else [record]
 
 
 @pytest.fixture(autouse=True)
@@ -128,7 +128,7 @@ def test_a_vendor_that_is_faster_at_one_size_has_that_size_where_sizes_are_compi
 
         def near(self, problem: Problem, regime: str, device: str, *, without: str = "") -> list[Record]:
             found = [problem.with_(m=m, n=m, k=m, alpha="any") for m in (28, 596)]
-            return [Record(p, regime, dispatch.VENDOR, Config({}), "ok", device, "1") for p in found]
+            return [Record(p, regime, VENDOR, Config({}), "ok", device, "1") for p in found]
 
     told(Vendor(1000))
     plan = dispatch.plan(Problem.parse(f"d:{n}x{n}x{n}@5000")[0], H200)

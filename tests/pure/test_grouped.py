@@ -13,7 +13,7 @@ import pytest
 import tilewright.stencils.cuda.grouped.stencil as module
 from tilewright.catalog import STENCILS
 from tilewright.model import DTYPES, Config, Device, GroupedProblem, Problem
-from tilewright.planning.dispatch import refusal
+from tilewright.planning.candidates import refusal
 from tilewright.space import HARDWARE
 from tilewright.stencils.cuda import common
 from tilewright.stencils.cuda.common import fitted

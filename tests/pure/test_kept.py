@@ -7,8 +7,7 @@ import json
 import pytest
 
 from bench.kept import Known, settled
-from tilewright.model import Config, Problem, Record
-from tilewright.tuning.starts import VENDOR
+from tilewright.model import VENDOR, Config, Problem, Record
 
 pytestmark = pytest.mark.pure
 

@@ -13,7 +13,7 @@ from tilewright.calls import explain
 from tilewright.catalog import STENCILS
 from tilewright.cli.queries import devices, records
 from tilewright.errors import ArgumentError
-from tilewright.model import Config, Device, Problem, Record, Timing
+from tilewright.model import VENDOR, Config, Device, Problem, Record, Timing
 from tilewright.planning import dispatch, kin
 from tilewright.runtime import call_cache
 from tilewright.store.records import Records
@@ -119,7 +119,7 @@ def test_a_gpu_with_nearly_as_many_multiprocessors_is_more_similar(monkeypatch: 
 
 def record(spelling: str, regime: str, stencil: str, device: Device, **fields: Any) -> Record:
     (problem,) = Problem.parse(spelling, **fields)
-    config = Config({}) if stencil == dispatch.VENDOR else STENCILS[stencil].default(problem, device)
+    config = Config({}) if stencil == VENDOR else STENCILS[stencil].default(problem, device)
     timing = Timing((1e-3,), 1e-3, 1e-3, 1e-3, regime, max(1, problem.batch), 2)
     return Record(
         problem,

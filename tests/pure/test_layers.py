@@ -159,7 +159,16 @@ def test_the_tuner_and_what_it_stands_on_know_nothing_of_matrix_products() -> No
     named = {"Problem", "GroupedProblem", "Gemm", "DType", "DTYPES", "parsed", "transposed_a", "transposed_b"}
     attributes = {"m", "n", "k", "trans", "trans_a", "trans_b", "dtype", "alpha", "beta", "lda", "stride_a"}
     searches = {name for name in MODULES if name.startswith("tuning.search")}
-    for module in (*STANDS_ON, *searches, "tuning.tuner", "tuning.evaluate", "runtime.build", "task"):
+    for module in (
+        *STANDS_ON,
+        *searches,
+        "tuning.tuner",
+        "tuning.tasks",
+        "tuning.results",
+        "tuning.evaluate",
+        "runtime.build",
+        "task",
+    ):
         nodes = list(ast.walk(MODULES[module]))
         found = {name for name, _ in imported(MODULES[module]) if name.startswith("tuning.gemm")}
         found |= {x.id for x in nodes if isinstance(x, ast.Name)} & named

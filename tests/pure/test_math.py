@@ -15,7 +15,7 @@ from tilewright.calls.explain import explain_plan
 from tilewright.calls.spec import Options
 from tilewright.errors import ArgumentError
 from tilewright.model import Problem
-from tilewright.planning import dispatch, roofline
+from tilewright.planning import candidates, dispatch, roofline
 from tilewright.runtime import cublaslt
 from tilewright.stencils.protocol import refused
 from tilewright.targets.cuda import capability
@@ -89,7 +89,7 @@ def test_ieee_is_what_was_asked_before() -> None:
 # -- problems ----------------------------------------------------------------------------------------------
 def test_stencils_say_how_they_multiply() -> None:
     p = Problem.parse("s:64x64x64")[0]
-    for stencil in dispatch.candidates(H200).values():
+    for stencil in candidates.of(H200).values():
         if "tf32" not in stencil.maths and refused(stencil, p, H200) is None:
             assert "not in tf32" in (refused(stencil, p.with_(math="tf32"), H200) or "")
     assert cublaslt.refusal(p.with_(math="tf32")) is cublaslt.refusal(p) is None

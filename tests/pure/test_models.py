@@ -13,9 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench import lines, models
+from bench import alone, lines
+from bench.models import draws, summary, workers
+from bench.models.run import Run
+from bench.models.timing import Asked
+from bench.models.tries import DRAWN, Shape, Try
 from tilewright.catalog import STENCILS
 from tilewright.model import Problem
+from tilewright.runtime import build
 from tilewright.stencils.cuda import cuts
 from tilewright.targets.cuda import capability
 from tilewright.tuning.workers import Answer
@@ -32,14 +37,14 @@ def problem(text: str) -> Problem:
 class Pool:
     """Everything at once, in this process; programs compile but for those of some stencils."""
 
-    def __init__(self, spills: Callable[[models.Try], bool] = lambda each: False):
-        self.spills, self.compiled = spills, list[models.Try]()
+    def __init__(self, spills: Callable[[Try], bool] = lambda each: False):
+        self.spills, self.compiled = spills, list[Try]()
 
     def submit(self, work: Callable[..., Any], *given: Any) -> Future[Any]:
         done: Future[Any] = Future()
-        if work is models.kept:
+        if work is workers.kept:
             _, stencil, config, _, key = given
-            self.compiled.append(models.Try("", stencil, config, key))
+            self.compiled.append(Try("", stencil, config, key))
             done.set_result(not self.spills(self.compiled[-1]))
         else:
             done.set_result(work(*given))
@@ -50,14 +55,14 @@ class Child:
     """A GPU on which a config takes as long as the stencil's model says, deep rings half of that; where a
     result would be wrong it says so."""
 
-    def __init__(self, wrong: Callable[[models.Try], bool] = lambda each: False):
-        self.wrong, self.asked = wrong, list[models.Asked]()
+    def __init__(self, wrong: Callable[[Try], bool] = lambda each: False):
+        self.wrong, self.asked = wrong, list[Asked]()
 
-    def ask(self, asked: models.Asked, timeout: float) -> Answer:
+    def ask(self, asked: Asked, timeout: float) -> Answer:
         self.asked.append(asked)
         return Answer(asked, "ok", (1.0, [self.took(asked.problem, each) for each in asked.tries]))
 
-    def took(self, p: Problem, each: models.Try) -> float | str:
+    def took(self, p: Problem, each: Try) -> float | str:
         if self.wrong(each):
             return "differs"
         model = STENCILS[each.stencil].cost_model(p, H200)
@@ -68,21 +73,21 @@ class Child:
 
 def run(
     tmp_path: Path, child: Child, pool: Pool, products: list[str], **changes: Any
-) -> tuple[models.Run, list[lines.Line]]:
+) -> tuple[Run, list[lines.Line]]:
     wanted = {"out": tmp_path / "models.jsonl", "stencils": "dmma", "drawn": 6, "near": 2, "seed": 1}
     wanted |= {"far": 1.4, "each": 1.0, "reserve": 1.0, "limit": 1e6} | changes
-    shapes = [models.Shape(problem(each)) for each in products]
-    made = models.Run(argparse.Namespace(**wanted), H200, shapes, lines.console(), pool, child)
+    shapes = [Shape(problem(each)) for each in products]
+    made = Run(argparse.Namespace(**wanted), H200, shapes, lines.console(), pool, child)
     made.run()
     return made, list(lines.read(tmp_path / "models.jsonl"))
 
 
 def test_products_are_those_of_alone_but_for_long_ones() -> None:
-    found = list(models.drawn("d", 40, 7, 1e-4))
-    every = list(models.alone.drawn("d", 80, 7))
-    assert found == [p for p in every if p.flops <= 1e-4 * models.SLOW][:40]
-    assert any(p.flops > 1e-4 * models.SLOW for p in every)
-    assert len(list(models.drawn("h", 10, 7, 1e-4))) == 10
+    found = list(draws.drawn("d", 40, 7, 1e-4))
+    every = list(alone.drawn("d", 80, 7))
+    assert found == [p for p in every if p.flops <= 1e-4 * draws.SLOW][:40]
+    assert any(p.flops > 1e-4 * draws.SLOW for p in every)
+    assert len(list(draws.drawn("h", 10, 7, 1e-4))) == 10
 
 
 @pytest.mark.parametrize(
@@ -154,12 +159,12 @@ def test_tiles_of_few_slices_are_not_cut_in_equal_lengths(stencil: str, text: st
 def test_what_is_proposed_begins_with_the_default_and_has_no_config_twice() -> None:
     p = problem("s:nn:301x500x700")
     for name in ("classic", "ffma") if not STENCILS["ffma"].accepts(p, H200) else ("classic",):
-        found = models.proposals(p, name, H200, 16, 1)
+        found = draws.proposals(p, name, H200, 16, 1)
         assert found[0] == STENCILS[name].default(p, H200)
         assert len(set(found)) == len(found) == 16
     model = STENCILS["classic"].cost_model(p, H200)
     assert model is not None
-    costs = list(model(models.proposals(p, "classic", H200, 16, 1)[1:]))
+    costs = list(model(draws.proposals(p, "classic", H200, 16, 1)[1:]))
     assert costs == sorted(costs)
 
 
@@ -167,19 +172,19 @@ def test_a_program_serves_other_products_with_other_cuts(tmp_path: Path) -> None
     p, other = problem("d:nn:640x640x8192"), problem("d:nn:320x520x9000")
     own = STENCILS["dmma"]
     cut = [each for each in own.space(p, H200).sample(300, 1) if each["cut"] > 1][:20]
-    found = models.served(other, "dmma", H200, cut)
+    found = workers.served(other, "dmma", H200, cut)
     assert found
     assert all(each.config in own.space(other, H200) for each in found)
-    assert {each.key for each in found} <= {models.build.key("dmma", p, each, H200) for each in cut}
+    assert {each.key for each in found} <= {build.key("dmma", p, each, H200) for each in cut}
     assert len({each.config["cut"] for each in found}) > 1
     assert all(each.config["cut"] for each in found), "a program that cuts nothing is another one"
 
 
 def test_a_run_times_all_that_is_right_and_finds_what_the_model_does_not_know(tmp_path: Path) -> None:
-    def is_wrong(each: models.Try) -> bool:
-        return bool(each.config.get("depth") == 32 and each.origin == models.DRAWN)
+    def is_wrong(each: Try) -> bool:
+        return bool(each.config.get("depth") == 32 and each.origin == DRAWN)
 
-    def spills(each: models.Try) -> bool:
+    def spills(each: Try) -> bool:
         return bool(each.config["mma_k"] == 8 and each.config["tile_n"] == 112)
 
     child, pool = Child(is_wrong), Pool(spills)
@@ -228,7 +233,7 @@ def test_a_run_that_has_no_time_says_what_it_has(tmp_path: Path) -> None:
 
 def test_a_kernel_that_hangs_costs_its_product_alone(tmp_path: Path) -> None:
     class Hangs(Child):
-        def ask(self, asked: models.Asked, timeout: float) -> Answer:
+        def ask(self, asked: Asked, timeout: float) -> Answer:
             if asked.problem.m == 700 and len(asked.tries) > 1:
                 return Answer(asked, "timeout", detail="no answer")
             return super().ask(asked, timeout)
@@ -246,7 +251,7 @@ def line(p: str, stencil: str, *us: float) -> lines.Line:
 
 
 def test_shares_are_of_the_stencil_itself_and_of_all_of_a_product(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(models, "chosen", lambda p, device: "dmma")
+    monkeypatch.setattr(summary, "chosen", lambda p, device: "dmma")
     found = [
         line("d:nn:8x8x8@1", "dmma", 20, 12, 10, 30),
         line("d:nn:8x8x8@1", "classic", 16, 8, 8, 30),
@@ -254,15 +259,15 @@ def test_shares_are_of_the_stencil_itself_and_of_all_of_a_product(monkeypatch: p
         line("d:nn:9x9x9@1", "dmma", 10, 10, 10, 30),
         {"kind": "tries", "problem": "d:nn:9x9x9@1", "stencil": "dmma"},
     ]
-    shares = models.shares(models.newest(found), H200)
+    shares = summary.shares(summary.newest(found), H200)
     assert [(s.default, s.first) for s in shares["d", "dmma"]] == [(0.5, 10 / 12), (1, 1)]
     assert [(s.default, s.first) for s in shares["d", "classic"]] == [(0.5, 1)]
     assert [(s.default, s.first) for s in shares["d", "any"]] == [(0.4, 8 / 12), (1, 1)]
     assert [s.gain for s in shares["d", "any"]] == [1.5, 3]
-    table = models.summary(shares)
+    table = summary.summary(shares)
     cells = {column.header: list(column.cells) for column in table.columns}
     at = list(zip(cells["type"], cells["stencil"], strict=True)).index(("d", "any"))
     assert cells["default"][at] == f"{math.sqrt(0.4):.3f}"
     assert cells[">= 0.85"][at] == "1"
     assert cells["products"][at] == "2"
-    assert any("d dmma: d:nn:8x8x8@1 0.50" in text for text in models.worst(shares, 1))
+    assert any("d dmma: d:nn:8x8x8@1 0.50" in text for text in summary.worst(shares, 1))

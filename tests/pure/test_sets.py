@@ -16,16 +16,15 @@ from tilewright.cli import render
 from tilewright.cli.commands import arguments
 from tilewright.cli.queries import runs
 from tilewright.errors import ArgumentError, RecordsError
-from tilewright.model import Config, Device, Problem, Record, Timing
-from tilewright.planning import dispatch
+from tilewright.model import VENDOR, Config, Device, Problem, Record, Timing
+from tilewright.planning import alike, dispatch
 from tilewright.runtime import build
 from tilewright.space import HARDWARE, Space
 from tilewright.store.records import Records
 from tilewright.tuning import timing as measure
 from tilewright.tuning.sets import cells
 from tilewright.tuning.sets.kernel_set import KernelSet, kernel_set
-from tilewright.tuning.starts import VENDOR
-from tilewright.tuning.tuner import sized, toolchain
+from tilewright.tuning.tasks import sized, toolchain
 
 pytestmark = pytest.mark.pure
 
@@ -198,7 +197,7 @@ def test_what_the_vendor_does_faster_is_left_to_it(store: Records) -> None:
     assert [(p.extents, regime) for p, regime in found.left] == [(p.extents, "cached") for p in SIZES]
     assert made(tuner, rival=lambda problem: False).kernels == (MIDDLE,)
     assert [case.problem.m for case in made(tuner, rival=lambda problem: problem.m == 6).cases] == [8, 12]
-    assert [dispatch.has_rival(one(text)) for text in ("hc:8", "h:8", "d:8")] == [False, True, True]
+    assert [alike.has_rival(one(text)) for text in ("hc:8", "h:8", "d:8")] == [False, True, True]
 
 
 def test_records_only_measures_nothing(store: Records) -> None:

@@ -9,11 +9,11 @@ import pytest
 
 import tilewright.stencils.cuda.strips.stencil as module
 from bench.sanitize.groups import problem
-from tilewright.model import SegmentedProblem
+from tilewright.model import DTYPES, SegmentedProblem
 from tilewright.space import HARDWARE
 from tilewright.stencils.cuda.source import LAUNCHED, program
-from tilewright.stencils.cuda.strips.needs import LANES, shared_bytes
-from tilewright.stencils.cuda.strips.stencil import COLUMNS, LONGEST, StripsStencil
+from tilewright.stencils.cuda.strips.needs import LANES, shared_bytes, vectors
+from tilewright.stencils.cuda.strips.stencil import DEEPEST, LONGEST, StripsStencil
 from tilewright.targets.cuda.capability import named
 
 pytestmark = pytest.mark.pure
@@ -37,17 +37,12 @@ def test_every_name_of_the_kernel_is_defined_and_no_other() -> None:
 @pytest.mark.parametrize(
     ("spelling", "axis", "fields", "reason"),
     [
-        ("h:nn", "n", {}, "type h"),
-        ("c:nn", "n", {}, "type c"),
         ("s:nt", "k", {}, "k is split"),
-        ("s:nn", "m", {}, "m is split"),
-        ("s:nn", "n", {"m": 96}, "m=96"),
         ("s:nn", "n", {"k": LONGEST["s"] + 1}, f"k={LONGEST['s'] + 1}"),
         ("d:nn", "n", {"k": LONGEST["d"] + 1}, f"k={LONGEST['d'] + 1}"),
-        ("d:nn", "n", {"n": COLUMNS * 8 * 4 - 1}, f"n={COLUMNS * 8 * 4 - 1}"),
+        ("z:nn", "n", {"m": LANES, "k": DEEPEST + 1}, f"k={DEEPEST + 1}"),
         ("s:nn", "n", {"k": 0}, "nothing to compute"),
         ("s:nn", "n", {"align": 2}, "not of an element's 4"),
-        ("s:nn", "n", {"ldc": 129}, "multiple of 16 bytes"),
         ("s:nn", "n", {"n": 2**31}, "above"),
     ],
 )
@@ -62,10 +57,53 @@ def test_it_needs_a_gpu_with_asynchronous_copies() -> None:
     assert STRIPS.accepts(problem("s:nn", "n", (128, 64, 8), 4), FERMI) is not None
 
 
-def test_a_short_k_is_served() -> None:
-    for letter, longest in LONGEST.items():
-        p = problem(f"{letter}:nn", "n", (128, COLUMNS * longest * 4, longest), 4)
+@pytest.mark.parametrize("letter", list(DTYPES))
+def test_a_short_k_of_any_type_is_served_wherever_columns_begin(letter: str) -> None:
+    for m, k in ((1, DEEPEST), (LANES, DEEPEST), (LANES + 1, LONGEST[letter]), (129, 1)):
+        p = problem(f"{letter}:nn", "n", (m, 64, k), 4, pad=1).with_(align=DTYPES[letter].itemsize)
         assert STRIPS.accepts(p, H200) is None
+        config = STRIPS.default(p, H200)
+        assert not STRIPS.space(p, H200).why(config), (p.key, config)
+
+
+@pytest.mark.parametrize(
+    ("spelling", "m", "k", "n", "rows", "lanes_m"),
+    [
+        # Lanes in one strip of few rows, and others beside them.
+        ("s:nn", 3, 8, 64, 1, 4),
+        ("z:nn", 9, 8, 64, 1, 16),
+        ("h:nn", 32, 8, 64, 1, 32),
+        ("s:nn", 33, 8, 64, 2, 32),
+        ("s:nn", 65, 8, 64, 4, 32),
+        ("b:nn", 700, 8, 64, 4, 32),
+        # As many rows as leave registers for others.
+        ("h:nn", 700, 32, 64, 2, 32),
+        ("d:nn", 700, 8, 64, 4, 32),
+        ("d:nn", 700, 16, 64, 2, 32),
+        ("c:nn", 700, 22, 64, 1, 32),
+        ("z:nn", 700, 16, 64, 1, 32),
+        # A strip that is not full, for many columns and for few.
+        ("d:nn", 90, 8, 64, 4, 32),
+        ("d:nn", 90, 8, 63, 1, 32),
+    ],
+)
+def test_the_choice_gives_every_lane_rows_and_registers(
+    spelling: str, m: int, k: int, n: int, rows: int, lanes_m: int
+) -> None:
+    config = STRIPS.default(problem(spelling, "n", (m, n, k), 4), H200)
+    assert (config["rows"], config["lanes_m"]) == (rows, lanes_m)
+
+
+def test_no_more_of_a_is_read_together_than_a_stored_column_has() -> None:
+    for spelling, m, k, most in (
+        ("h:nn", 3, 8, 2),
+        ("h:tn", 3, 8, 8),
+        ("s:tn", 64, 2, 2),
+        ("s:nn", 64, 2, 4),
+    ):
+        assert (
+            vectors(problem(spelling, "n", (m, 64, k), 4, pad=16 - (k if "t" in spelling else m)))[0] == most
+        )
 
 
 @pytest.mark.parametrize("letter", ["s", "d"])
@@ -82,7 +120,7 @@ def test_the_choice_leaves_few_warps_without_rows(letter: str, m: int, groups: i
         assert 8 // warps <= config["blocks"] // H200["sms"] <= 12 // warps
 
 
-def test_blocks_end_where_much_is_written_and_one_look_sees_all_borders() -> None:
+def test_blocks_end_where_much_is_written_and_two_looks_see_all_borders() -> None:
     def blocks(groups: int, batch: int) -> int:
         p = problem("s:nn", "n", (768, 3424, 16), groups, batch=batch)
         config = STRIPS.default(p, H200)
@@ -91,7 +129,7 @@ def test_blocks_end_where_much_is_written_and_one_look_sees_all_borders() -> Non
     assert blocks(10, 32) == 1
     assert blocks(31, 32) == 1
     assert blocks(90, 32) > 0
-    # What the second-level cache holds, and more borders than threads of any block.
+    # What the second-level cache holds, and more borders than two looks of the block see.
     assert blocks(10, 1) == 0
     assert blocks(300, 32) == 0
 

@@ -15,7 +15,8 @@ from tilewright.planning import dispatch
 from tilewright.store.jsonl import compact, encode
 from tilewright.store.records import Records
 from tilewright.tuning import starts, timing
-from tilewright.tuning.tuner import Result, sized, toolchain
+from tilewright.tuning.results import Result
+from tilewright.tuning.tasks import sized, toolchain
 
 pytestmark = pytest.mark.pure
 

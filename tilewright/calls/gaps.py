@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tilewright.errors import DeviceError
-from tilewright.model import Device, Plan, Record
+from tilewright.model import VENDOR, Device, Plan, Record
 from tilewright.planning import dispatch, roofline
 from tilewright.runtime.gaps import COUNTS, is_gap
 from tilewright.store import gaps as file
@@ -121,7 +121,7 @@ def _bound(problem: Any, regime: str, device: Device) -> float:
 
 def _reached(record: Record, device: Device) -> float | None:
     """The share of its bound that a record's kernel reached, 1 at most; None where that is not known."""
-    if record.timing is None or record.stencil == dispatch.VENDOR:
+    if record.timing is None or record.stencil == VENDOR:
         return None
     seconds = record.timing.median / record.timing.batch
     return min(1.0, _bound(record.problem, record.regime, device) / seconds)

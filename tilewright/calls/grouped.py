@@ -43,7 +43,7 @@ from tilewright.calls.tables import (
 from tilewright.catalog import of_lists
 from tilewright.errors import ArgumentError, DeviceError
 from tilewright.model import Device, GroupedProblem, Plan
-from tilewright.planning import classes, dispatch
+from tilewright.planning import candidates, classes, dispatch
 from tilewright.runtime import bound_cuda, call_cache, cublaslt_library, gaps
 from tilewright.runtime.backend import Backend
 from tilewright.runtime.backends import default_gpu
@@ -431,7 +431,7 @@ def _launches(
         trans = "".join("ntjc"[(int(kind) >> at & 1) + 2 * (int(kind) >> at + 2 & 1)] for at in (0, 1))
         sizes = (found.m[which], found.n[which], found.k[which])
         problem = GroupedProblem.of(dtype, trans, sizes, alpha=alpha, beta=beta, align=align)
-        if dispatch.refusal(stencil, problem, device) is not None:
+        if candidates.refusal(stencil, problem, device) is not None:
             return False
         part = _Part(problem, device, config, lasting)
         if part.plan.stencil is None:

@@ -31,7 +31,7 @@ from tilewright.dtypes import is_complex
 from tilewright.errors import ArgumentError, DTypeError
 from tilewright.forks import making
 from tilewright.model import Device, Plan, Problem
-from tilewright.planning import dispatch, steady
+from tilewright.planning import candidates, dispatch, steady
 from tilewright.runtime import call_cache, gaps
 from tilewright.runtime.backend import Backend, Call
 from tilewright.runtime.backends import backend_of
@@ -278,9 +278,9 @@ def _chosen(backend: Backend, options: Options, job: Job) -> tuple[Plan, Job]:
     if options.deterministic:
         return _steady(backend, job, device)
     if job.problem.outer:
-        known = dispatch.candidates(device)
+        known = candidates.of(device)
         asked = [known[name] for name in known if options.stencil in (None, name)]
-        if all(dispatch.refusal(stencil, job.problem, device) for stencil in asked):
+        if all(candidates.refusal(stencil, job.problem, device) for stencil in asked):
             job = job.looped()
     made = _plan_of(backend, options, job, device)
     if made.stencil is None and job.problem.outer:
@@ -316,7 +316,7 @@ def _plan_of(backend: Backend, options: Options, job: Job, device: Device) -> Pl
         config=options.config,
         cores=threads(),
         # Where nobody else can multiply, records of who is faster do not matter.
-        vendor=options.math == "ieee" and (backend.vendor or dispatch.stranger(job.problem, device)),
+        vendor=options.math == "ieee" and (backend.vendor or candidates.stranger(job.problem, device)),
     )
 
 
@@ -359,7 +359,7 @@ def usable(
     # A result that is not interleaved is written so only where an operand would have to be copied.
     if beside is not None and (isinstance(found, str) or beside.problem.stride_c == 1):
         device = dispatch.device(backend.kind, backend.index)
-        if dispatch.serves(beside.problem, device, options.stencil):
+        if candidates.serves(beside.problem, device, options.stencil):
             return (*arrays.values(), beside)  # type: ignore[return-value]  # three arrays and the job
     # A copy is contiguous, so each of the three is copied once at most.
     while isinstance(found, str):

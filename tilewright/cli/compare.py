@@ -31,7 +31,7 @@ from tilewright.tuning.baselines import cublas
 from tilewright.tuning.evaluate.cuda_placed import spans
 from tilewright.tuning.evaluate.cuda_sizes import COPIES
 from tilewright.tuning.evaluate.cuda_timing import Events
-from tilewright.tuning.tuner import sized
+from tilewright.tuning.tasks import sized
 
 ROUNDS = 15
 BLOCK = 1 << 16

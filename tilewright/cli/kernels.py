@@ -12,7 +12,7 @@ from tilewright.errors import ArgumentError
 from tilewright.kernels.stencil import Stencil
 from tilewright.planning import dispatch
 from tilewright.tuning.effort import EFFORTS
-from tilewright.tuning.tuner import Progress
+from tilewright.tuning.results import Progress
 
 Row = dict[str, Any]
 

@@ -17,7 +17,7 @@ from tilewright.export.problems import Exported
 from tilewright.export.processors import CLASSES
 from tilewright.export.rules import COUNTS, Rule, rule
 from tilewright.model import Config, Device, Problem, Source
-from tilewright.planning import dispatch
+from tilewright.planning import candidates, dispatch
 from tilewright.space import Space
 from tilewright.stencils.cuda import args, grids
 from tilewright.stencils.protocol import Stencil
@@ -161,15 +161,15 @@ def _spread(p: Problem, gap: int) -> Problem:
 def choose(problem: Problem, device: Device, apart: bool) -> Chosen | None:
     """The kernel of a problem that one program and one rule describe for every batch, and with ``apart`` for
     all batch strides; None where there is none."""
-    if dispatch.stranger(problem, device):
+    if candidates.stranger(problem, device):
         return None
     plan = dispatch.plan(problem, device, vendor=False)
     if plan.stencil is not None and plan.config is not None:
         made = _fits(plan.stencil, plan.config, plan.origin, problem, device, apart)
         if made is not None:
             return made
-    for name, stencil in dispatch.candidates(device).items():
-        if dispatch.refusal(stencil, problem, device) is None:
+    for name, stencil in candidates.of(device).items():
+        if candidates.refusal(stencil, problem, device) is None:
             for config in _configs(stencil, problem, device):
                 made = _fits(name, config, "default", problem, device, apart)
                 if made is not None:

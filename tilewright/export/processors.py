@@ -16,7 +16,7 @@ from tilewright.catalog import STENCILS
 from tilewright.errors import ArgumentError, UnsupportedError
 from tilewright.export.problems import Exported
 from tilewright.model import Device, Plan, Problem, Source
-from tilewright.planning import dispatch
+from tilewright.planning import candidates, dispatch
 from tilewright.targets.cpu import llvm
 from tilewright.targets.cpu.isa import ISAS, Isa, supported
 
@@ -130,7 +130,7 @@ def _plans(problem: Problem, device: Device) -> Iterator[Plan]:
         else:
             batch = 8 * max(device.knee(), device.knee(1), device["l2"]) // bytes_ + 2
         asked = asked.with_(batch=batch)
-        if dispatch.stranger(asked, device):
+        if candidates.stranger(asked, device):
             raise UnsupportedError(
                 f"problem={problem.spelling!r} has no kernel for {device.name}; accepted: sizes that have "
                 "one, or targets that are GPUs"

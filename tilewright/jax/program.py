@@ -12,7 +12,7 @@ import ctypes
 from tilewright.jax import frames
 from tilewright.jax.frames import at, end
 from tilewright.jax.table import DEVICE_BITS, PLAN
-from tilewright.runtime import fastcall_cpu
+from tilewright.runtime import multiplying
 from tilewright.runtime.words import field, put, word
 
 PIECES = 4
@@ -239,7 +239,7 @@ start:
 
 def _count(name: str, value: str) -> str:
     """IR that loads a word of a kernel's context."""
-    return word(fastcall_cpu.AT[name], "%context", value, "i64")
+    return word(multiplying.AT[name], "%context", value, "i64")
 
 
 def _job(name: str, value: str, kind: str = "i64") -> str:
@@ -443,5 +443,5 @@ broken:
 """
 
 ENTRIES = ("setup", "cpu", "cuda")
-TEXT = _COMMON + fastcall_cpu.PART + _SHARED + _CPU + _CUDA
+TEXT = _COMMON + multiplying.PART + _SHARED + _CPU + _CUDA
 """The whole program, whose entries these are."""

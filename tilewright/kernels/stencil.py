@@ -24,7 +24,7 @@ from tilewright.runtime import build
 from tilewright.space import Param, Space
 
 if TYPE_CHECKING:
-    from tilewright.tuning.tuner import Progress, Result
+    from tilewright.tuning.results import Progress, Result
 
 SUFFIXES = {".cu": "cuda", ".cuh": "cuda", ".c": "c", ".ll": "llvm"}
 """The languages of files."""

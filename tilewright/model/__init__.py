@@ -23,7 +23,7 @@ from tilewright.model.kernel import Binary, Kernel, Launch, Source
 from tilewright.model.letters import DTYPES, MATHS, TF32_ROUNDOFF, DType
 from tilewright.model.plan import Plan
 from tilewright.model.problem import LARGEST, MOST, OUTER_AXES, RANGE, Axis, Interleaved, Problem, Three
-from tilewright.model.record import PREDICTED, STATUSES, Record, Timing, Verdict
+from tilewright.model.record import PREDICTED, STATUSES, VENDOR, Record, Timing, Verdict
 from tilewright.model.segmented import AXES, SegmentedProblem
 
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
     "STATUSES",
     "STEPS",
     "TF32_ROUNDOFF",
+    "VENDOR",
     "Axis",
     "Binary",
     "ChainProblem",

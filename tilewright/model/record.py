@@ -30,6 +30,8 @@ class Timing:
     protocol: int
 
 
+VENDOR = "vendor"
+"""What a record of the library's product has for its stencil, and the origin of a plan that runs that."""
 PREDICTED = "predicted"
 """The status of a record of which nothing was run: its ``seconds`` are cycles by LLVM's scheduling model at 1
 GHz, and its ``detail`` says so. No question for what is right, or fast, is answered by one."""

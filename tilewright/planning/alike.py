@@ -49,6 +49,13 @@ def strange(recorded: Any, problem: Any, device: Device) -> bool:
     return any(abs(math.log2(max(x, 1) / max(y, 1))) > STRANGE for x, y in sides)
 
 
+def has_rival(problem: Gemm) -> bool:
+    """Whether what was timed as the vendor's product is what a caller would get. That of complex half is of
+    planes that no caller has: what a caller gets is the library's product of complex64, with copies before
+    and after."""
+    return bool(problem.dtype.letter != "hc")
+
+
 def shape(problem: Task) -> tuple[int, int, int, bool, str]:
     """Sizes, whether columns are apart, which makes other demands on how bytes are moved, and what all
     products share."""

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import functools
 import itertools
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
-from tilewright.catalog import STENCILS, TARGETS, of_target
+from tilewright.catalog import STENCILS, TARGETS
 from tilewright.errors import ArgumentError, RecordsError
-from tilewright.model import Config, Device, Gemm, GroupedProblem, Plan, Problem, Record
-from tilewright.planning import alike, alone, classes, kin, neighbours, processors
+from tilewright.model import VENDOR, Config, Device, Gemm, GroupedProblem, Plan, Problem, Record
+from tilewright.planning import alike, alone, candidates, classes, kin, neighbours, processors, runners_up
 from tilewright.planning.chosen import IN_USE
 from tilewright.space import HARDWARE, KINDS, Space
-from tilewright.stencils.protocol import Stencil, refused
+from tilewright.stencils.protocol import Stencil
 from tilewright.store.paths import warn_once
 from tilewright.store.records import Records
-from tilewright.store.tries import seconds_per_product
 
-VENDOR = "vendor"
 MODELLED = ("cpu",)
 """Kinds of devices that there are scheduling models of."""
 T = TypeVar("T")
@@ -82,38 +80,6 @@ def records() -> Records:
     return Records()
 
 
-def candidates(device: Device) -> dict[str, Stencil]:
-    """The stencils that write for a device's kind."""
-    return of_target(device.kind)
-
-
-def refusal(stencil: Stencil, problem: Gemm, device: Device) -> str | None:
-    """Why a stencil's kernel cannot serve a problem here; None when it can.
-
-    A stencil may accept problems on devices whose space can only be counted: it says so by ``runs``.
-    """
-    return refused(stencil, problem, device) or stencil.runs(device)
-
-
-def stranger(problem: Gemm, device: Device) -> bool:
-    """Whether no stencil of the device's kind accepts a problem."""
-    return all(refusal(stencil, problem, device) for stencil in candidates(device).values())
-
-
-def serves(problem: Gemm, device: Device, stencil: str | None) -> bool:
-    """Whether this stencil, or with None any of the device's kind, accepts a problem."""
-    known = candidates(device)
-    some = known if stencil is None else {stencil: known[stencil]} if stencil in known else {}
-    return any(refusal(one, problem, device) is None for one in some.values())
-
-
-def has_rival(problem: Gemm) -> bool:
-    """Whether what was timed as the vendor's product is what a caller would get. That of complex half is of
-    planes that no caller has: what a caller gets is the library's product of complex64, with copies before
-    and after."""
-    return bool(problem.dtype.letter != "hc")
-
-
 def regime(problem: Gemm, device: Device, cores: int | None = None) -> str:
     """``cached`` when all that the problem touches is within the knee of so many cores (None: all), where
     they still go faster than memory; else ``memory``."""
@@ -165,7 +131,7 @@ def plan(
 
     if stencil is not None or config is not None:
         return made("forced", "named by the caller", *_forced(problem, device, stencil, config))
-    rival = vendor and has_rival(problem)
+    rival = vendor and alike.has_rival(problem)
     # Of matrices that lie anywhere no record tells, for its batches were evenly spaced.
     theirs = rival and isinstance(problem, Problem) and not problem.pointers
     # What was timed has one batch axis. Along several there is less to move where a run shares an operand,
@@ -183,8 +149,8 @@ def plan(
             chosen = STENCILS[name].default(problem, device.with_cores(cores))
             return made("default", f"{recorded.why}; the stencil's cost model", name, chosen)
     offers, reasons = [], []
-    for name, candidate in candidates(device).items():
-        reason = refusal(candidate, problem, device)
+    for name, candidate in candidates.of(device).items():
+        reason = candidates.refusal(candidate, problem, device)
         if reason is None:
             serves, gain = _standing(candidate, problem, kind, device.with_cores(cores))
             if serves or not rival:
@@ -290,13 +256,13 @@ def _forced(
 ) -> tuple[str, Config]:
     """The stencil and config that the caller asked for, checked against the rules."""
     if name is None:
-        name = next((n for n, s in candidates(device).items() if refusal(s, problem, device) is None), None)
+        name = next(candidates.accepting(problem, device), None)
         if name is None:
             raise ArgumentError(f"config={config} for {problem.spelling}, which no stencil accepts")
-    if name not in candidates(device):
-        raise ArgumentError(f"stencil={name!r}; accepted: {', '.join(candidates(device))}")
+    if name not in candidates.of(device):
+        raise ArgumentError(f"stencil={name!r}; accepted: {', '.join(candidates.of(device))}")
     stencil = STENCILS[name]
-    reason = refusal(stencil, problem, device)
+    reason = candidates.refusal(stencil, problem, device)
     if reason is not None:
         raise ArgumentError(f"stencil={name!r} does not accept {problem.spelling}: {reason}")
     default = stencil.default(problem, device)
@@ -392,9 +358,9 @@ def _usable(
     # In memory the memo asks for a batch of many.
     asked = problem.with_(batch=1) if single and isinstance(problem, Problem) else problem
     # Others than the first are asked for where a record does not fit, and then once.
-    accepting, names = _accepting(problem, device), list[str]()
+    accepting, names = candidates.accepting(problem, device), list[str]()
     names.extend(itertools.islice(accepting, 1))
-    specific = bool(names) and candidates(device)[names[0]].size_specific
+    specific = bool(names) and candidates.of(device)[names[0]].size_specific
     for record in found:
         theirs = STENCILS.get(record.stencil)
         exact = specific or (_contested(record, device) if theirs is None else theirs.size_specific)
@@ -411,94 +377,35 @@ def _usable(
         if not same or record.stencil == VENDOR or device.kind not in kin.LIBRARIES:
             continue
         names.extend(accepting)
-        other = _other(record, names)
+        other = _asked(partial(runners_up.other, record=record, accepting=names), None)
         if other is not None and _fits(other, problem, device):
             return other.stencil, other.config, other.problem.key
     return None
-
-
-def _accepting(problem: Any, device: Device) -> Iterator[str]:
-    """The stencils that accept a problem, in the order of the catalog."""
-    known = candidates(device).items()
-    return (name for name, stencil in known if refusal(stencil, problem, device) is None)
 
 
 def _fits(record: Record, problem: Any, device: Device) -> bool:
     """Whether a near problem's record can stand in for one: what was tuned for another place in memory may be
     slow here, not only wrong. Along several axes the record says which stencil it is and no more, so that its
     config need not fit."""
-    own = candidates(device).get(record.stencil)
+    own = candidates.of(device).get(record.stencil)
     if own is not None and isinstance(problem, Problem) and problem.outer:
-        return refusal(own, problem, device) is None
+        return candidates.refusal(own, problem, device) is None
     return _misfit(record, problem, device, KINDS) is None
-
-
-def _other(record: Record, accepting: Sequence[str]) -> Record | None:
-    """The best record of another stencil, of those that accept what is asked, for the problem of a record
-    that does not fit; None where there is none, and where the library's product was faster than it: what lost
-    to both is no better guess than what was measured of problems like it. (It is asked for on GPUs alone: on
-    processors the default is mostly the better guess than any record that stands in.)"""
-
-    def found(held: Records) -> Record | None:
-        names = [name for name in accepting if name != record.stencil]
-        other = _best_of(held, record, names)
-        return None if other is None or _outrun(held, other) else other
-
-    return _asked(found, None)
-
-
-def _best_of(held: Records, record: Record, names: Sequence[str]) -> Record | None:
-    """The best record of these stencils where a record is of."""
-    asked = record.problem.key, record.regime, record.device
-    return held.best(*asked, among=names) if names else None
-
-
-def _outrun(held: Records, record: Record) -> bool:
-    """Whether the library's product was faster than a record."""
-    theirs = _best_of(held, record, [VENDOR]) if has_rival(record.problem) else None
-    ours = seconds_per_product(record) or math.inf
-    return theirs is not None and (seconds_per_product(theirs) or math.inf) < ours
-
-
-def beside(winner: Record) -> Iterator[list[str]]:
-    """The stencils of which a row is to be kept beside that of a problem's winner: for each structure of its
-    batches that its record serves and its own stencil refuses, those that accept it. Such are batches that
-    share an operand and those along several axes, of problems that records are asked for in spite of that
-    (``alike.by_arithmetic``)."""
-    p, whose = winner.problem, _device_of(winner)
-    if whose is None or whose.kind not in kin.LIBRARIES or not isinstance(p, Problem) or p.batch == 1:
-        return
-    if not alike.by_arithmetic(p) or p.outer or p.pointers or p.interleaved is not None:
-        return
-    two = (2, *(p.batch * stride for stride in p.strides))
-    for changed in ({"outer": (two,)}, {"stride_a": 0}, {"stride_b": 0}):
-        names = list(_accepting(p.with_(**changed), whose))
-        if names and winner.stencil not in names:
-            yield names
-
-
-def others(held: Records, winner: Record) -> list[Record]:
-    """The records to keep beside the winner of a problem (``beside``), as calls would go by them: of the best
-    kernel wherever the library's product won, and else of what is no slower than that product."""
-    first = held.best(winner.problem.key, winner.regime, winner.device, without=VENDOR)
-    found = (_best_of(held, winner, names) for names in beside(winner))
-    kept = (one for one in found if one is not None and (one == first or not _outrun(held, one)))
-    return list(dict.fromkeys(kept))
 
 
 def _contested(record: Record, device: Device) -> bool:
     """Whether a stencil whose configs are of one size accepts the problem of a record."""
-    specific = (one for one in candidates(device).values() if one.size_specific)
+    specific = (one for one in candidates.of(device).values() if one.size_specific)
     problem: Any = record.problem
-    return any(refusal(one, problem, device) is None for one in specific)
+    return any(candidates.refusal(one, problem, device) is None for one in specific)
 
 
 def _misfit(record: Record, problem: Any, device: Device, kinds: Sequence[str] = HARDWARE) -> str | None:
     """Why a record's kernel cannot serve a problem, or breaks a rule of these kinds on it; None if it can."""
     stencil = STENCILS.get(record.stencil)
     if stencil is None or stencil.target != device.kind:
-        return f"stencil={record.stencil!r}; accepted: {', '.join(candidates(device))}"
-    reason = refusal(stencil, problem, device)
+        return f"stencil={record.stencil!r}; accepted: {', '.join(candidates.of(device))}"
+    reason = candidates.refusal(stencil, problem, device)
     if reason is not None:
         return f"stencil={record.stencil!r} does not accept {problem.spelling}: {reason}"
     reason = _space(record.stencil, problem, device).member(record.config, kinds)
@@ -524,9 +431,9 @@ def misfit(record: Record) -> str | None:
 
 def _device_of(record: Record) -> Device | None:
     """The device of a record: a named GPU, or this processor; None of any other."""
-    for target in TARGETS.values():
-        if record.device in target.devices:
-            return target.devices[record.device]
+    found = kin.named(record.device)
+    if found is not None:
+        return found
     here = device()
     return here if record.device == here.key else None
 

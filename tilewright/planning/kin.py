@@ -75,6 +75,11 @@ _CACHES = {
 not the core's, and so no part of a key."""
 
 
+def named(key: str) -> Device | None:
+    """The device of a key that says all of it, wherever it is: a named GPU; None of any other."""
+    return next((target.devices[key] for target in TARGETS.values() if key in target.devices), None)
+
+
 def nearest(device: Device, keys: Iterable[str]) -> str | None:
     """The key of the device most similar to this one; None where there is none that is alike."""
     canonical = TARGETS[device.kind].canonical

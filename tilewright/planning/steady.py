@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from tilewright.errors import ArgumentError
 from tilewright.model import Config, Device, Plan, Problem
-from tilewright.planning import dispatch
+from tilewright.planning import candidates, dispatch
 from tilewright.stencils.protocol import UNSTEADY, Stencil
 
 WHY = "the same bits for a row, however many rows and products there are"
@@ -20,7 +20,7 @@ def plan(problem: Problem, device: Device, cores: int | None = None) -> Plan | s
     """The plan for a problem, whose columns are a caller's rows; or why no stencil has one."""
     reasons = []
     cores = device["cores"] if cores is None else min(cores, device["cores"])
-    for name, stencil in dispatch.candidates(device).items():
+    for name, stencil in candidates.of(device).items():
         found = _config(stencil, problem, device)
         if isinstance(found, Config):
             grain = stencil.launch(problem, found).grain

@@ -25,7 +25,8 @@ from tilewright.loading import load
 from tilewright.model import Plan
 from tilewright.runtime import build, gaps, host_calls
 from tilewright.runtime.backend import Call, Function
-from tilewright.runtime.fastcall_cpu import RANK_MAX, native
+from tilewright.runtime.fastcall_cpu import native
+from tilewright.runtime.multiplying import RANK_MAX
 from tilewright.runtime.team import find_team
 from tilewright.stencils.cpu.ir import LAYOUT_WORDS, launched, layout_words
 

@@ -23,7 +23,7 @@ from typing import Any
 
 from tilewright.errors import TilewrightError
 from tilewright.model import GroupedProblem, Plan, Problem
-from tilewright.planning import dispatch
+from tilewright.planning import candidates, dispatch
 from tilewright.store import gaps as file
 from tilewright.store import paths
 from tilewright.store.paths import warn_once
@@ -189,7 +189,7 @@ def is_gap(plan: Plan) -> bool:
         return True
     # The library may run because a record of this very problem says so, or because nobody else can.
     known = dispatch.best(p.key, plan.regime, plan.device) is not None
-    return not known and not dispatch.stranger(p, plan.device)
+    return not known and not candidates.stranger(p, plan.device)
 
 
 def watched(plan: Plan, bound: Any, runs: int = 1) -> Any:

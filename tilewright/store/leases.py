@@ -96,11 +96,15 @@ class Leases:
 
     def begin(self, row: Record) -> None:
         """A try that is mine goes to the device now: should this process end, it is under suspicion."""
-        self._mark(row, 1)
+        place = _place(row)
 
-    def pause(self, row: Record) -> None:
-        """A try that is mine is on the device no more, and will be again."""
-        self._mark(row, 0)
+        def change(connection: sqlite3.Connection) -> None:
+            connection.execute(
+                f"UPDATE leases SET begun = 1 WHERE {_TRY} AND holder = ?", (*place, self.name)
+            )
+            self._beat(connection)
+
+        self.records.alter(change)
 
     def settle(self, row: Record) -> None:
         """Write the record of a try, whose lease ends with it."""
@@ -122,17 +126,6 @@ class Leases:
 
         self.records.alter(change)
         self._beaten = -BEAT
-
-    def _mark(self, row: Record, begun: int) -> None:
-        place = _place(row)
-
-        def change(connection: sqlite3.Connection) -> None:
-            connection.execute(
-                f"UPDATE leases SET begun = ? WHERE {_TRY} AND holder = ?", (begun, *place, self.name)
-            )
-            self._beat(connection)
-
-        self.records.alter(change)
 
     def _beat(self, connection: sqlite3.Connection) -> None:
         """A sign of life, in a transaction that is there anyway."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tilewright.catalog import STENCILS
-from tilewright.model import Plan, Problem
+from tilewright.model import VENDOR, Plan, Problem
 from tilewright.planning import dispatch, neighbours, roofline
 
 REACHED = 0.8
@@ -82,7 +82,7 @@ def _recorded(plan: Plan, products: int) -> tuple[float | None, float | None]:
     for theirs in (False, True):
 
         def accept(record: Any, theirs: bool = theirs) -> bool:
-            return bool((record.stencil == dispatch.VENDOR) is theirs)
+            return bool((record.stencil == VENDOR) is theirs)
 
         record = dispatch.best(plan.problem.key, plan.regime, plan.device, accept=accept)
         timing = None if record is None else record.timing

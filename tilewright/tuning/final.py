@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import wait
 
-from tilewright.model import Binary, Config, Record, Verdict
+from tilewright.model import VENDOR, Binary, Config, Record, Verdict
 from tilewright.store.records import Records
 from tilewright.task import Task
 from tilewright.tuning import contest
@@ -17,7 +17,6 @@ from tilewright.tuning import timing as measure
 from tilewright.tuning.evaluate import Candidate, FinalRound, Outcome
 from tilewright.tuning.farm import Farm
 from tilewright.tuning.pipeline import Benches
-from tilewright.tuning.starts import VENDOR
 from tilewright.tuning.timing import now, speed
 from tilewright.tuning.workers import Answer, stream
 

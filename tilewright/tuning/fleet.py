@@ -20,12 +20,12 @@ from tilewright.errors import ArgumentError, ClusterGone, DeviceError
 from tilewright.model import Device
 from tilewright.store.records import Records
 from tilewright.targets.cuda import devices
-from tilewright.tuning import tuner
+from tilewright.tuning import tasks, tuner
 from tilewright.tuning.cluster import Cluster, remote
 from tilewright.tuning.effort import EFFORTS
 from tilewright.tuning.farm import Farm
 from tilewright.tuning.gemm.jobs import TuningJob
-from tilewright.tuning.tuner import Progress, Result
+from tilewright.tuning.results import Progress, Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ def shared(jobs: Sequence[TuningJob], all_teams: Sequence[Team]) -> list[list[Tu
     that nobody's does."""
 
     def takes(team: Team, job: TuningJob) -> bool:
-        return bool(tuner.taking(tuner.sized(*job[:2], team.device), team.device, STENCILS))
+        return bool(tasks.taking(tasks.sized(*job[:2], team.device), team.device, STENCILS))
 
     shares: list[list[TuningJob]] = [[] for _ in all_teams]
     for job in jobs:

@@ -20,9 +20,10 @@ from tilewright.tuning import predict
 from tilewright.tuning.effort import EFFORTS
 from tilewright.tuning.gemm.jobs import TuningJob
 from tilewright.tuning.questions import Questions
+from tilewright.tuning.results import Progress, Result
 from tilewright.tuning.search.table import SEARCHES
+from tilewright.tuning.tasks import sized, taking, toolchain
 from tilewright.tuning.timing import now
-from tilewright.tuning.tuner import Progress, Result, sized, taking, toolchain
 
 REGIME = "cached"
 """Where the data are that models know of."""

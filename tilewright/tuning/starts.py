@@ -14,13 +14,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tilewright.catalog import TARGETS
-from tilewright.model import Config, Device, Record
+from tilewright.model import VENDOR, Config, Device, Record
 from tilewright.planning import kin
 from tilewright.space import HARDWARE, Space, completed
 from tilewright.store.records import Records
 from tilewright.task import Task
 
-VENDOR = "vendor"
 EARLIER = 3
 """Configs of earlier searches, and of a similar device, that a search begins with."""
 

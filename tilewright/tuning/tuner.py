@@ -20,14 +20,12 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.errors import ArgumentError, TilewrightError
-from tilewright.model import Binary, Config, Device, Record
-from tilewright.runtime import build
+from tilewright.model import VENDOR, Binary, Config, Device, Record
 from tilewright.space import Space
-from tilewright.stencils.protocol import refused
 from tilewright.store import jobs
 from tilewright.store.leases import Leases
 from tilewright.store.records import Records
@@ -39,13 +37,14 @@ from tilewright.tuning.farm import Farm, local
 from tilewright.tuning.final import Final, Name, finite, name_of
 from tilewright.tuning.pipeline import Account, Benches, Measurement
 from tilewright.tuning.questions import Questions
+from tilewright.tuning.results import Progress, Result
 from tilewright.tuning.search import once
 from tilewright.tuning.search.table import SEARCHES
-from tilewright.tuning.starts import VENDOR, Starts, incumbents, starts
+from tilewright.tuning.starts import Starts, incumbents, starts
+from tilewright.tuning.tasks import sized, taking, toolchain
 from tilewright.tuning.timing import now, speed
 from tilewright.tuning.workers import Answer, stream
 
-T = TypeVar("T", bound=Task)
 LOOKS = 12
 """How often a search that may try few configs sees what came of them at least, if it may try so many; else
 after each. (With 16 tries a model reached 0.972 of the best of ten recorded spaces when it looked after each,
@@ -57,70 +56,6 @@ KEPT = 1024
 """Programs that are kept for other problems of a run, some 70 KB each."""
 WATCH = 0.25
 """Seconds between two looks at what other tuners are at."""
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """Where a run stands: for a bar, a log line, or the time that is left."""
-
-    problem: Any
-    stencil: str
-    tried: int
-    best: Record | None
-    elapsed: float
-    budget: float
-    done: int
-    problems: int
-    statuses: dict[str, int] = field(default_factory=dict)
-    device: Device | None = None
-
-
-@dataclass(slots=True)
-class Result:
-    """What tuning one problem in one regime gave."""
-
-    problem: Any
-    """The ``Task`` that was given."""
-    regime: str
-    best: Record | None
-    vendor: Record | None
-    tried: int = 0
-    seconds: float = 0.0
-    device_seconds: float = 0.0
-    """How long the timing children worked, all together."""
-    waited: float = 0.0
-    """How long they waited for a compiler."""
-    missing: str = ""
-    """Why there is no figure of the vendor's."""
-    statuses: dict[str, int] = field(default_factory=dict)
-    tied: tuple[Record, ...] = ()
-    """Finalists that the final round could not tell from the best one."""
-    note: str = ""
-    """What disturbed the final round."""
-    device: Device | None = None
-    """The device, or the first of several like ones, that it was tuned on."""
-
-
-def toolchain(device: Device, stencil: str) -> str:
-    """What wrote and compiled a candidate: after a change of either, old tries say nothing of new ones."""
-    return f"{TARGETS[device.kind].toolchain()} stencils {build.generators(stencil)[:8]}"
-
-
-def sized(problem: T, regime: str, device: Device) -> T:
-    """The problem with the batch that a regime is measured on."""
-    made: T = EVALUATIONS[device.kind].sized(problem, regime, device)
-    return made
-
-
-def taking(problem: Task, device: Device, stencils: Iterable[str]) -> list[str]:
-    """Those of some stencils that accept a problem, as it is measured, on a device."""
-    found = []
-    for name in stencils:
-        # Rows of the table say what they are for before they are loaded.
-        row = STENCILS.entries.get(name) or STENCILS[name]
-        if row.target == device.kind and refused(STENCILS[name], problem, device) is None:
-            found.append(name)
-    return found
 
 
 @dataclass(slots=True)

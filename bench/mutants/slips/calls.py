@@ -84,13 +84,13 @@ SLIPS: tuple[Slip, ...] = (
         "tests/cpu/test_entries.py",
     ),
     Slip(
-        "tilewright/runtime/fastcall_cpu.py",
+        "tilewright/runtime/multiplying.py",
         "%apart = and i1 %x.apart, %y.apart",
         "%apart = and i1 %x.apart, %x.apart",
         "tests/cpu/test_matmul.py",
     ),
     Slip(
-        "tilewright/runtime/fastcall_cpu.py",
+        "tilewright/runtime/multiplying.py",
         "%y.ok = call i1 @same(ptr %y, ptr %y.plan, ptr %context, i32 {ALIGNED})",
         "%y.ok = call i1 @same(ptr %y, ptr %y.plan, ptr %context, i32 0)",
         "tests/cpu/test_fast_calls.py",

@@ -18,7 +18,7 @@ from tilewright.model import Binary, Config, Device, Problem, Record, Timing, Ve
 from tilewright.store.records import Records
 from tilewright.targets.cuda import capability
 from tilewright.tuning.evaluate import FinalRound, Outcome
-from tilewright.tuning.tuner import Result
+from tilewright.tuning.results import Result
 from tilewright.tuning.workers import Answer
 
 H200 = capability.named("h200")

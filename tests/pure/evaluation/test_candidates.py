@@ -18,8 +18,8 @@ from tests.pure.evaluation.pretence import (
 )
 from tilewright.errors import DeviceError, TilewrightError
 from tilewright.model import Config, Device, Kernel, Problem, Source
+from tilewright.tuning import tasks, workers
 from tilewright.tuning import timing as measure
-from tilewright.tuning import tuner, workers
 from tilewright.tuning.evaluate import cuda_sizes
 
 pytestmark = pytest.mark.pure
@@ -187,7 +187,7 @@ def test_copies_fill_twice_the_cache_in_memory_alone(driver: FakeDriver) -> None
 )
 def test_sizes(spelling: str, regime: str, batch: int) -> None:
     assert cuda_sizes.sized(one(spelling), regime, DEVICE).batch == batch
-    assert tuner.sized(one(spelling), regime, DEVICE).batch == batch
+    assert tasks.sized(one(spelling), regime, DEVICE).batch == batch
 
 
 def test_too_large_a_problem_says_how_many_bytes(driver: FakeDriver) -> None:

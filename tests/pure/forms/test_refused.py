@@ -15,7 +15,7 @@ from tilewright.arrays.pointers import Staging
 from tilewright.catalog import STENCILS
 from tilewright.errors import ArgumentError, DTypeError
 from tilewright.model import Problem
-from tilewright.planning import dispatch
+from tilewright.planning import candidates
 from tilewright.stencils.cuda.grouped.stencil import products
 from tilewright.targets.cuda import capability, modules
 
@@ -216,4 +216,4 @@ def test_the_problem_of_a_list_is_of_its_own_kind() -> None:
     p = products(Problem.parse("d:1x1x1")[0].dtype, 20, 9, 30, "nt", 1000)
     assert (p.m, p.n, p.k, p.batch) == (24, 16, 32, 1000)
     assert p.with_(batch=1).key != Problem.parse("d:nt:24x16x32")[0].key
-    assert dispatch.refusal(STENCILS["grouped"], p, capability.named("h200")) is None
+    assert candidates.refusal(STENCILS["grouped"], p, capability.named("h200")) is None

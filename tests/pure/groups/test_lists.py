@@ -15,7 +15,7 @@ from tilewright.model import (
     Problem,
     parsed,
 )
-from tilewright.planning.dispatch import refusal
+from tilewright.planning.candidates import refusal
 from tilewright.stencils.protocol import refused
 from tilewright.targets.cuda.capability import named
 

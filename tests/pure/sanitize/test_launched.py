@@ -118,7 +118,7 @@ def test_every_type_of_a_stencil_is_launched(listed: Listed) -> None:
     found: dict[str, set[str]] = {name: set() for name in CUDA}
     for stencil, problem, _ in listed.made.values():
         found[stencil.name].add(problem.dtype.letter)
-    for kernel in ("tiny", "panel", "grouped", "chain", "segments", "interleaved"):
+    for kernel in ("tiny", "panel", "grouped", "chain", "segments", "strips", "interleaved"):
         assert found[kernel] == set(DTYPES), kernel
     assert found["tensor"] == {"h", "b", "hc", "d", "z"}
     types = {"single": {"s", "d", "c", "z"}, "whole": {"h", "b", "hc"}}
@@ -135,7 +135,6 @@ def test_every_type_of_a_stencil_is_launched(listed: Listed) -> None:
         assert found[kernel] == (served if feature in listed.device.supports else set())
     for kernel in ("classic", "middle"):
         assert found[kernel] == {"s", "d", "c", "z"}
-    assert found["strips"] == {"s", "d"}
     sizes = {
         (m.problem.dtype.letter, m.problem.m)
         for m in listed.made.values()

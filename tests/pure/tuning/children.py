@@ -18,7 +18,8 @@ from tilewright.store.records import Records
 from tilewright.tuning import farm, final, pipeline
 from tilewright.tuning import timing as measure
 from tilewright.tuning.evaluate import Candidate, FinalRound, Kind, Outcome
-from tilewright.tuning.tuner import Result, Tuner
+from tilewright.tuning.results import Result
+from tilewright.tuning.tuner import Tuner
 from tilewright.tuning.workers import Answer
 
 # The package has a function of the name of that module.

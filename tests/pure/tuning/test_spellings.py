@@ -17,8 +17,8 @@ from tilewright.model import Device, Problem
 from tilewright.planning import dispatch
 from tilewright.tuning.effort import EFFORTS
 from tilewright.tuning.gemm.jobs import BETAS, tuning_jobs
+from tilewright.tuning.results import Progress, Result
 from tilewright.tuning.search.table import SEARCHES
-from tilewright.tuning.tuner import Progress, Result
 
 pytestmark = pytest.mark.pure
 

@@ -23,7 +23,7 @@ from tilewright.cli.queries import devices, plans, spaces
 from tilewright.cli.queries.texts import accepted
 from tilewright.planning import dispatch
 from tilewright.tuning import timing
-from tilewright.tuning.tuner import sized
+from tilewright.tuning.tasks import sized
 
 
 def doctor(

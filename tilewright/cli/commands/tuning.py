@@ -36,8 +36,8 @@ from tilewright.planning import dispatch
 from tilewright.tuning import timing
 from tilewright.tuning.effort import EFFORTS
 from tilewright.tuning.gemm.jobs import BETAS, gap_jobs, tuning_jobs
+from tilewright.tuning.results import Progress, Result
 from tilewright.tuning.search.table import SEARCHES
-from tilewright.tuning.tuner import Progress, Result
 
 MEASURING = [name for name, each in EFFORTS.items() if each.search]
 """The rungs of the ladder of effort on which something is measured."""

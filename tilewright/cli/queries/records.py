@@ -12,7 +12,7 @@ from tilewright.calls import gaps as open_gaps
 from tilewright.cli.queries.devices import described, gpus
 from tilewright.cli.report import differences, pages, peers, sources
 from tilewright.model import Device, Record
-from tilewright.planning import dispatch
+from tilewright.planning import dispatch, runners_up
 from tilewright.store.records import Taken
 
 
@@ -57,7 +57,7 @@ def exported(path: Path, device: Device, every: bool) -> int:
     """
     ceilings = device.kind == "cpu"
     held = dispatch.records()
-    beside = partial(dispatch.others, held)
+    beside = partial(runners_up.others, held)
     return held.export(path, device.key, best_only=not every, ceilings=ceilings, beside=beside)
 
 

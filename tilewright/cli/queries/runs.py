@@ -8,13 +8,12 @@ from typing import Any
 from tilewright.cli.progress import Standing
 from tilewright.cli.queries.spaces import Points
 from tilewright.cli.report.solved import bound_of
-from tilewright.model import PREDICTED, Device, Gemm, Record
+from tilewright.model import PREDICTED, VENDOR, Device, Gemm, Record
 from tilewright.planning import dispatch
 from tilewright.tuning import timing
+from tilewright.tuning.results import Progress, Result
 from tilewright.tuning.sets.kernel_set import KernelSet
-from tilewright.tuning.starts import VENDOR
 from tilewright.tuning.timing import speed
-from tilewright.tuning.tuner import Progress, Result
 
 
 def gflops(problem: Gemm, record: Record | None) -> float | None:

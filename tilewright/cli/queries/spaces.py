@@ -13,16 +13,16 @@ from tilewright.catalog import STENCILS
 from tilewright.cli.queries.texts import accepted, values
 from tilewright.errors import ArgumentError
 from tilewright.model import Config, Device, Gemm, Record
-from tilewright.planning import dispatch
+from tilewright.planning import candidates, dispatch
 from tilewright.space import HARDWARE, KINDS, Space
 from tilewright.stencils.protocol import refused
 from tilewright.task import Task
-from tilewright.tuning.tuner import sized
+from tilewright.tuning.tasks import sized
 
 
 def stencils(problem: Gemm, wanted: str | None, device: Device) -> list[str]:
     """The stencils that accept a problem, or the one that is wanted. Raises ``ArgumentError`` for none."""
-    there = dispatch.candidates(device)
+    there = candidates.of(device)
     names = list(there) if wanted is None else [accepted("stencil", wanted, list(there))]
     reasons = {name: refused(there[name], problem, device) for name in names}
     found = [name for name, reason in reasons.items() if reason is None]
@@ -94,7 +94,7 @@ def points(problem: Gemm, regime: str, kind: str = "cpu") -> int:
     """How many configs an exhaustive search of a problem tries."""
     device = dispatch.device(kind)
     asked = sized(problem, regime, device)
-    accepting = [s for s in dispatch.candidates(device).values() if refused(s, asked, device) is None]
+    accepting = [s for s in candidates.of(device).values() if refused(s, asked, device) is None]
     return sum(stencil.space(asked, device).count() for stencil in accepting)
 
 

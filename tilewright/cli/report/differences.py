@@ -13,10 +13,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from tilewright.cli.report.solved import VENDOR, by_problem, fastest, gflops, label_of, per_product, type_of
+from tilewright.cli.report.solved import by_problem, fastest, gflops, label_of, per_product, type_of
 from tilewright.cli.report.sources import Source
 from tilewright.errors import ArgumentError
-from tilewright.model import Record
+from tilewright.model import VENDOR, Record
 from tilewright.tuning.timing import INTERLEAVED
 
 Row = dict[str, Any]

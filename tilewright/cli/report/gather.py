@@ -17,7 +17,6 @@ from tilewright.catalog import STENCILS
 from tilewright.cli.report.packing import Spaces, kept, packed, shares, short, sweep
 from tilewright.cli.report.peers import Figures
 from tilewright.cli.report.solved import (
-    VENDOR,
     WORDS,
     Solved,
     by_problem,
@@ -30,7 +29,7 @@ from tilewright.cli.report.solved import (
     winners_alone,
 )
 from tilewright.errors import ArgumentError, TilewrightError
-from tilewright.model import Device, Record
+from tilewright.model import VENDOR, Device, Record
 from tilewright.space import KINDS
 from tilewright.stencils.protocol import refused
 from tilewright.store.jsonl import spelled

@@ -11,12 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any, get_args
 
 from tilewright.errors import DeviceError
-from tilewright.model import DTYPES, Config, Device, Gemm, Record
+from tilewright.model import DTYPES, VENDOR, Config, Device, Gemm, Record
 from tilewright.planning import roofline
 from tilewright.store.jsonl import spelled
-
-VENDOR = "vendor"
-"""The name under which the product of the vendor's library is recorded."""
 
 
 @dataclass(frozen=True, slots=True)

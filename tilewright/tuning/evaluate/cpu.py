@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.model import Binary, Device, Gemm, Problem, Verdict
+from tilewright.model import VENDOR, Binary, Device, Gemm, Problem, Verdict
 from tilewright.targets.cpu import llvm
 from tilewright.tuning import contest
 from tilewright.tuning import timing as measure
@@ -18,8 +18,6 @@ from tilewright.tuning.evaluate.kernels import Either
 from tilewright.tuning.evaluate.kernels_cpu import CpuKernelEvaluation
 from tilewright.tuning.gemm.operands import Operands, operands
 from tilewright.tuning.gemm.verify import Verifier
-
-VENDOR = "vendor"
 
 
 class CpuEvaluation:

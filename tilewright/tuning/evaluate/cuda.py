@@ -26,7 +26,7 @@ from typing import Any
 
 from tilewright.catalog import STENCILS
 from tilewright.errors import DeviceError, TilewrightError
-from tilewright.model import Config, Device, Gemm, GroupedProblem, Kernel, Problem, Verdict
+from tilewright.model import VENDOR, Config, Device, Gemm, GroupedProblem, Kernel, Problem, Verdict
 from tilewright.runtime import cublaslt, cublaslt_library, launch
 from tilewright.space import HARDWARE, Space
 from tilewright.targets.cuda import driver, modules
@@ -50,7 +50,6 @@ from tilewright.tuning.gemm.operands import (
 )
 from tilewright.tuning.gemm.verify import Case, Prepared, judge, prepare
 
-VENDOR = "vendor"
 DIRECT = "vendor, directly"
 ALGORITHMS = 12
 """Most algorithms of cuBLASLt that are tried for a problem."""

@@ -21,14 +21,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tilewright.catalog import STENCILS
-from tilewright.model import Config, Device, Record
+from tilewright.model import VENDOR, Config, Device, Record
 from tilewright.space import HARDWARE, Space
 from tilewright.stencils.protocol import refused
 from tilewright.store.records import Records
 from tilewright.tuning import timing as measure
-from tilewright.tuning.starts import VENDOR, inside
+from tilewright.tuning.starts import inside
+from tilewright.tuning.tasks import toolchain
 from tilewright.tuning.timing import speed
-from tilewright.tuning.tuner import toolchain
 
 Kernel = tuple[str, Config]
 """A stencil's name and a point of its space."""

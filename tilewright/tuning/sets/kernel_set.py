@@ -28,8 +28,9 @@ from tilewright.store.jsonl import compact, encode, write_text
 from tilewright.tuning.sets import cells
 from tilewright.tuning.sets.cells import Case, Kernel, Listed
 from tilewright.tuning.sets.cover import Cover, cover, curve
+from tilewright.tuning.tasks import sized
 from tilewright.tuning.timing import speed
-from tilewright.tuning.tuner import Tuner, sized
+from tilewright.tuning.tuner import Tuner
 
 AGAIN = 6
 """How often a set is found anew when kernels lose more, side by side, than the table said."""

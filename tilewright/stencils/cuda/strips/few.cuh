@@ -13,7 +13,7 @@ struct Groups {
     bool left = true;  // there is one chunk of groups
 
     INLINE Groups(const Segments &g, GroupTable &) : g(g) {
-        const int lane = threadIdx.x % 32, entries = g.groups + g.first + 1, most = g.n;
+        const int lane = threadIdx.x % 32, entries = g.groups + g.first + 1, most = AXIS == 0 ? g.m : g.n;
         long long found = g.sizes ? 0 : most;
         if (lane < entries - 1) found = g.wide ? ((const long long *)g.offsets)[lane] : ((const int *)g.offsets)[lane];
         end = (int)max(0ll, min(found, (long long)most));
@@ -23,7 +23,8 @@ struct Groups {
         }
         if (lane >= entries - 1) end = most;
         const int begin = __shfl_up_sync(0xffffffff, end, 1), length = end - (lane ? begin : 0);
-        after = (g.m + BLK_M - 1) / BLK_M * ((length + BLK_N - 1) / BLK_N) * g.batch;
+        const int m = AXIS == 0 ? length : g.m, n = AXIS == 1 ? length : g.n;
+        after = (m + BLK_M - 1) / BLK_M * ((n + BLK_N - 1) / BLK_N) * g.batch;
         UNROLL for (int by = 1; by < 32; by *= 2) {
             const int other = __shfl_up_sync(0xffffffff, after, by);
             if (lane >= by) after += other;
@@ -53,7 +54,10 @@ struct TileScheduler {
         const Segments &g = groups.g;
         return (const Stored *)g.a + group * g.group_a + matrix * g.stride_a;
     }
-    INLINE const Stored *b() const { return (const Stored *)groups.g.b + matrix * groups.g.stride_b; }
+    INLINE const Stored *b() const {
+        const Segments &g = groups.g;
+        return (const Stored *)g.b + group * g.group_b + matrix * g.stride_b;
+    }
     INLINE Stored *c() const { return (Stored *)groups.g.c + matrix * groups.g.stride_c; }
 
     INLINE void next() {
@@ -70,16 +74,18 @@ struct TileScheduler {
         // As many entries as have all their tiles before this one.
         const int entry = __popc(__ballot_sync(0xffffffff, groups.after <= tile)), before = max(entry - 1, 0);
         const int begin = __shfl_sync(0xffffffff, groups.end, before), tiles = __shfl_sync(0xffffffff, groups.after, before);
-        end_n = __shfl_sync(0xffffffff, groups.end, entry);
-        const int first_n = entry ? begin : 0;
+        const int end = __shfl_sync(0xffffffff, groups.end, entry), first = entry ? begin : 0;
         group = entry - g.first;
-        end_m = g.m;
+        end_m = AXIS == 0 ? end : g.m;
+        end_n = AXIS == 1 ? end : g.n;
         terms = groups.exists(group) ? g.k : 0;
+        const int first_m = AXIS == 0 ? first : 0, first_n = AXIS == 1 ? first : 0;
         const unsigned int inside = tile - (entry ? tiles : 0);
-        const unsigned int tiles_m = (end_m + BLK_M - 1) / BLK_M, tiles_n = (end_n - first_n + BLK_N - 1) / BLK_N;
-        const unsigned int rest = inside / tiles_n;
-        matrix = rest / tiles_m;
-        m = rest % tiles_m * BLK_M;
-        n = first_n + inside % tiles_n * BLK_N;
+        const unsigned int tiles_m = (end_m - first_m + BLK_M - 1) / BLK_M, tiles_n = (end_n - first_n + BLK_N - 1) / BLK_N;
+        const unsigned int along = AXIS == 1 ? tiles_n : tiles_m, across = AXIS == 1 ? tiles_m : tiles_n;
+        const unsigned int rest = inside / along, one = inside % along, other = rest % across;
+        matrix = rest / across;
+        m = first_m + (AXIS == 1 ? other : one) * BLK_M;
+        n = first_n + (AXIS == 1 ? one : other) * BLK_N;
     }
 };

@@ -9,8 +9,10 @@
 //                 +--------------------------------
 //     lane 0      | RUN rows: A[RUN, K] in registers  ->  C, RUN rows of one column with one store
 //     lane 1      | RUN rows
-//     ...         |                                      a warp has ROWS / RUN such strips of 32 * RUN rows
+//     ...         |                                      a warp has ROWS / RUN such strips of LANES_M * RUN rows
 //                 +--------------------------------
+//
+// Where C has fewer rows than 32 lanes, the lanes of a warp are several such columns of lanes, side by side.
 //
 // The parts: operands.cuh (what a lane reads and writes), multiply.cuh (a tile of it), prefetch.cuh (what later tiles read), and
 // the borders of groups: few.cuh, where a warp has all of them in its lanes, else those of `segments`.
@@ -45,7 +47,10 @@
 #define ROWS 4  // rows of C of a lane
 #endif
 #ifndef COLUMNS
-#define COLUMNS 4  // columns of C at a time
+#define COLUMNS 4  // columns of C of a lane at a time
+#endif
+#ifndef LANES_M
+#define LANES_M 32  // lanes of a warp along m; others beside them have other columns
 #endif
 #ifndef WARPS
 #define WARPS 4  // of a block, one below the other
@@ -69,19 +74,21 @@
 #include "lib/global.cuh"
 
 constexpr bool A_ALONG = TRANS_A, B_ALONG = !TRANS_B;  // whether stored columns run along k
-constexpr int THREADS = 32 * WARPS, WARP_M = 32 * ROWS, BLK_M = WARPS * WARP_M, BLK_N = TILE_N;
+constexpr int THREADS = 32 * WARPS, WARP_M = LANES_M * ROWS, BLK_M = WARPS * WARP_M, BLK_N = TILE_N;
 constexpr int RUN = VEC_C < ROWS ? VEC_C : ROWS;  // neighbours among the rows of a lane
 constexpr int WORD = 16 / SIZE;                    // elements of the widest vector
+constexpr int SPLIT = 32 / LANES_M;                // parts of a warp, side by side
+constexpr int TURN = COLUMNS * SPLIT;              // columns of a warp at a time
+// Parts write columns that follow one another together, unless a lane reads its columns of B as one vector.
+constexpr int APART = B_ALONG ? SPLIT : 1, BESIDE = B_ALONG ? 1 : COLUMNS;
 // Columns of B in shared memory lie as they are stored, each (or each k) at a multiple of 16 bytes; a warp has two tiles of them.
 constexpr int PITCH = ((B_ALONG ? K : TILE_N) + WORD - 1) / WORD * WORD, OF_B = (B_ALONG ? TILE_N : K) * PITCH;
 constexpr int AT_TABLE = WARPS * 2 * OF_B * SIZE;
 
-static_assert(TYPE_BITS >= 32, "type: numbers of 32 and 64 bits");
 static_assert(AXIS == 0 || AXIS == 1, "axis: m or n is split");
-static_assert(!FEW || AXIS == 1, "few: columns are split where lanes have the borders");
 static_assert(ALPHA_ONE && BETA == 0, "plain: products of groups are neither scaled nor added to C");
 static_assert(ROWS % RUN == 0, "rows-whole: a lane writes whole vectors of C");
-static_assert(TILE_N % COLUMNS == 0, "columns-whole: a tile is made of whole turns");
+static_assert(TILE_N % TURN == 0, "columns-whole: a tile is made of whole turns");
 
 #include "lib/sync.cuh"
 

@@ -1,5 +1,5 @@
 // A warp's part of a tile by multiply-add units: a lane keeps its rows of A for all of k, and goes over the columns, which all
-// lanes of the warp read at one address of shared memory.
+// lanes along m read at one address of shared memory.
 #pragma once
 
 #include "strips/operands.cuh"
@@ -12,8 +12,8 @@ INLINE void multiply_turn(const Element (&x)[K][ROWS], const Stored *b, bool ter
     UNROLL for (int j = 0; j < COLUMNS; j++) UNROLL for (int i = 0; i < ROWS; i++) sum[j][i] = zero();
     if (terms) add_products(sum, x, b);
     UNROLL for (int j = 0; j < COLUMNS; j++) {
-        if (FULL || j < left) store_rows<WHOLE>(to, sum[j], rows);
-        to += ldc;
+        if (FULL || j * APART < left) store_rows<WHOLE>(to, sum[j], rows);
+        to += APART * ldc;
     }
 }
 
@@ -27,12 +27,14 @@ template <bool WHOLE> INLINE void multiply_tile(const TileScheduler &tile, const
     if (AHEAD) prefetch(tile, warp, lane);
     cp_async_wait<1>();
     __syncwarp();  // the whole warp sees all columns
-    int left = min(TILE_N, tile.end_n - tile.n);
-    Stored *to = tile.c() + row + tile.n * g.ldc;
-    _Pragma("unroll 1") for (; left >= COLUMNS; left -= COLUMNS) {
+    const int beside = lane / LANES_M * BESIDE;
+    int left = min(TILE_N, tile.end_n - tile.n) - beside;
+    Stored *to = tile.c() + row + (tile.n + beside) * g.ldc;
+    b += beside * (B_ALONG ? PITCH : 1);
+    _Pragma("unroll 1") for (; left > (COLUMNS - 1) * APART; left -= TURN) {
         multiply_turn<WHOLE, true>(x, b, terms, to, g.ldc, rows, left);
-        b += COLUMNS * (B_ALONG ? PITCH : 1);
-        to += COLUMNS * g.ldc;
+        b += TURN * (B_ALONG ? PITCH : 1);
+        to += TURN * g.ldc;
     }
     if (left > 0) multiply_turn<WHOLE, false>(x, b, terms, to, g.ldc, rows, left);
 }
@@ -48,7 +50,7 @@ INLINE void multiply_tiles(const Groups &groups, int warp, int lane) {
         following.next();
         __syncwarp();  // the columns of the tile before this one have been read
         bring(following, columns + (place ^ 1) * OF_B, warp, lane);
-        const int first = tile.m + warp * WARP_M, row = first + lane * RUN, rows = tile.end_m - row;
+        const int first = tile.m + warp * WARP_M, row = first + lane % LANES_M * RUN, rows = tile.end_m - row;
         if (tile.k_left() > 0 && tile.end_m - first >= WARP_M)
             multiply_tile<true>(tile, columns + place * OF_B, row, rows, warp, lane);
         else if (first < tile.end_m)

@@ -13,12 +13,30 @@ from tilewright.stencils.cuda.segments.needs import aligned
 
 LANES = 32
 """Of a warp."""
+LANES_M = (32, 16, 8, 4)
+"""Lanes of a warp along m."""
+MOST_ROWS = 4
+"""Rows of a lane beyond which its rows of A leave too few registers for others."""
+FILLED = MOST_ROWS * LANES
+"""Rows of C from which on all lanes have so many."""
 
 
 def vectors(p: SegmentedProblem) -> tuple[int, int, int]:
-    """Elements, at most 16 bytes, that may be accessed together in A, B and C, wherever groups begin."""
+    """Elements, at most 16 bytes, that may be accessed together in A, B and C, wherever groups begin; of A no
+    more than a stored column has, whose first ones are read in place of those that are not there."""
     a, b, c = (unit // p.dtype.itemsize for unit in aligned(p))
-    return a, b, c
+    most: int = 1 << max(p.k if p.transposed_a else p.m, 1).bit_length() - 1
+    return min(a, most), b, c
+
+
+def rows_of(p: SegmentedProblem) -> int:
+    """Rows of C of a group, in the mean."""
+    return -(-p.m // p.groups) if p.axis == "m" else p.m
+
+
+def columns_of(p: SegmentedProblem) -> float:
+    """Columns of C of a group, in the mean."""
+    return p.n / p.groups if p.axis == "n" else p.n
 
 
 def entries(p: SegmentedProblem) -> int:
@@ -40,7 +58,11 @@ def shared_bytes(p: SegmentedProblem, warps: Any, tile_n: Any) -> Any:
     return columns + (0 if few(p) else (2 * (LANES * warps + 1) + 64) * 4)
 
 
+def words(p: SegmentedProblem) -> int:
+    """32-bit registers of a number: those of 16 bits are multiplied as float32."""
+    return max(p.dtype.real_bits, 32) // 32 * (2 if p.dtype.is_complex else 1)
+
+
 def registers(p: SegmentedProblem, rows: Any, columns: Any) -> Any:
     """32-bit registers of a thread: its rows of A, sums, numbers of B, and some for addresses."""
-    word = p.dtype.itemsize // 4
-    return 36 + word * rows * (p.k + columns) + 4 * columns
+    return 36 + words(p) * rows * (p.k + columns) + 4 * columns

@@ -9,7 +9,7 @@ template <int COUNT> INLINE void read(Element (&x)[COUNT], const Stored *from) {
     typedef typename Vector<COUNT * SIZE>::Type Type;
     Pack<COUNT> found;
     found.vector = __ldg((const Type *)from);
-    UNROLL for (int i = 0; i < COUNT; i++) x[i] = found.element[i];
+    UNROLL for (int i = 0; i < COUNT; i++) x[i] = widened(found.element[i]);
 }
 
 // The same place one stored column further: where the compiler cannot compute all of them in advance, and hold them.
@@ -20,66 +20,86 @@ INLINE const Stored *further(const Stored *at, long long ld) {
 }
 
 // Row i of a lane lies so far behind its first one.
-INLINE constexpr int below(int i) { return i / RUN * 32 * RUN + i % RUN; }
+INLINE constexpr int below(int i) { return i / RUN * LANES_M * RUN + i % RUN; }
 
-// Rows of A, of which `rows` are left from the lane's first on, or more than it has if WHOLE; the others are zeros.
+// Rows of A, of which `rows` are left from the lane's first on, or more than it has if WHOLE. What is read for the others is that
+// of rows that there are, so that all loads are under way at a time: nobody stores what comes of it.
 template <bool WHOLE> INLINE void load_rows(Element (&x)[K][ROWS], const Stored *a, long long lda, int row, int rows) {
     if (A_ALONG) {
         constexpr int COUNT = divisor_of(VEC_A, K);
-        UNROLL for (int i = 0; i < ROWS; i++) UNROLL for (int k = 0; k < K; k += COUNT) {
-            Element found[COUNT];
-            UNROLL for (int e = 0; e < COUNT; e++) found[e] = zero();
-            if (WHOLE || below(i) < rows) read(found, a + (row + below(i)) * lda + k);
-            UNROLL for (int e = 0; e < COUNT; e++) x[k + e][i] = conjugated(CONJ_A, found[e]);
+        UNROLL for (int i = 0; i < ROWS; i++) {
+            const Stored *const from = a + (row + (WHOLE ? below(i) : min(below(i), rows - 1))) * lda;
+            UNROLL for (int k = 0; k < K; k += COUNT) {
+                Element found[COUNT];
+                read(found, from + k);
+                UNROLL for (int e = 0; e < COUNT; e++) x[k + e][i] = conjugated(CONJ_A, found[e]);
+            }
         }
     } else {
         constexpr int COUNT = divisor_of(VEC_A, RUN);
-        const Stored *from = a + row;
+        const Stored *from = a;
         UNROLL for (int k = 0; k < K; k++, from = further(from, lda)) UNROLL for (int i = 0; i < ROWS; i += COUNT) {
             Element found[COUNT];
-            UNROLL for (int e = 0; e < COUNT; e++) found[e] = zero();
-            if (WHOLE || below(i) + COUNT <= rows) read(found, from + below(i));
-            else UNROLL for (int e = 0; e < COUNT; e++) if (below(i) + e < rows) found[e] = from[below(i) + e];
+            read(found, from + (WHOLE || below(i) + COUNT <= rows ? row + below(i) : 0));
             UNROLL for (int e = 0; e < COUNT; e++) x[k][i + e] = conjugated(CONJ_A, found[e]);
+        }
+        // A vector of which the first rows are there.
+        if (!WHOLE && COUNT > 1) UNROLL for (int i = 0; i < ROWS; i += COUNT) {
+            const int left = rows - below(i);
+            if (left <= 0 || left >= COUNT) continue;
+            const Stored *at = a + row + below(i);
+            UNROLL for (int k = 0; k < K; k++, at = further(at, lda)) UNROLL for (int e = 0; e < COUNT - 1; e++)
+                if (e < left) x[k][i + e] = conjugated(CONJ_A, widened(at[e]));
         }
     }
 }
 
-// Starts to copy the columns of B of a tile to shared memory, by one warp, with zeros behind the last one. Nothing where the
-// warp has no rows of the tile: nobody would wait for it, and it could arrive after what is copied to the same place next.
+// COUNT neighbours on their way to shared memory. What is narrower than such copies passes through a register.
+template <int COUNT> INLINE void copy(Stored *to, const Stored *from) {
+    if constexpr (COUNT * SIZE >= 4) cp_async<COUNT * SIZE>(to, from, COUNT * SIZE);
+    else *to = *from;
+}
+
+// Starts to copy the columns of B of a tile to shared memory, by one warp: those that there are, for nobody stores what others
+// make. Nothing where the warp has no rows of the tile: nobody would wait for it, and it could arrive after what is copied to the
+// same place next.
 INLINE void bring(const TileScheduler &tile, Stored *to, int warp, int lane) {
     if (tile.valid() && tile.k_left() > 0 && tile.m + warp * WARP_M < tile.end_m) {
         const long long ldb = tile.groups.g.ldb;
         const Stored *const b = tile.b() + tile.n * (B_ALONG ? ldb : 1);
-        const int left = tile.end_n - tile.n;
+        const int columns = min(TILE_N, tile.end_n - tile.n);
         constexpr int COUNT = divisor_of(VEC_B, B_ALONG ? K : TILE_N), EACH = (B_ALONG ? K : TILE_N) / COUNT;
-        _Pragma("unroll 4") for (int i = lane; i < (B_ALONG ? TILE_N : K) * EACH; i += 32) {
-            const int along = i % EACH * COUNT, across = i / EACH, column = B_ALONG ? across : along;
+        _Pragma("unroll 4") for (int i = lane; i < (B_ALONG ? columns : K) * EACH; i += 32) {
+            const int along = i % EACH * COUNT, across = i / EACH;
             const Stored *const from = b + across * ldb + along;
-            if (B_ALONG || column + COUNT <= left || column >= left)
-                cp_async<COUNT * SIZE>(to + across * PITCH + along, column < left ? from : b, column < left ? COUNT * SIZE : 0);
-            else
-                UNROLL for (int e = 0; e < COUNT; e++)
-                    cp_async<SIZE>(to + across * PITCH + along + e, column + e < left ? from + e : b, column + e < left ? SIZE : 0);
+            Stored *const into = to + across * PITCH + along;
+            if (B_ALONG || along + COUNT <= columns) copy<COUNT>(into, from);
+            else UNROLL for (int e = 0; e < COUNT; e++) if (along + e < columns) copy<1>(into + e, from + e);
         }
     }
     cp_async_commit();
 }
 
-// Adds what COLUMNS columns of B make, which begin at b in shared memory.
+// Adds what COLUMNS columns of B make, of which the first is at b in shared memory.
 INLINE void add_products(Element (&sum)[COLUMNS][ROWS], const Element (&x)[K][ROWS], const Stored *b) {
     constexpr int COUNT = B_ALONG ? WORD : divisor_of(WORD, COLUMNS);  // read together
     UNROLL for (int k = 0; k < K; k += B_ALONG ? COUNT : 1) UNROLL for (int j = 0; j < COLUMNS; j += B_ALONG ? 1 : COUNT) {
         Pack<COUNT> found;
-        found.vector = *(const typename Vector<COUNT * SIZE>::Type *)(b + (B_ALONG ? j * PITCH + k : k * PITCH + j));
-        UNROLL for (int e = 0; e < COUNT; e++) UNROLL for (int i = 0; i < ROWS; i++) {
+        found.vector = *(const typename Vector<COUNT * SIZE>::Type *)(b + (B_ALONG ? j * APART * PITCH + k : k * PITCH + j));
+        UNROLL for (int e = 0; e < COUNT; e++) {
             const int at_k = B_ALONG ? k + e : k, at_j = B_ALONG ? j : j + e;
-            if (at_k < K) multiply_add(sum[at_j][i], x[at_k][i], conjugated(CONJ_B, found.element[e]));
+            if (at_k >= K) continue;
+            const Element y = conjugated(CONJ_B, widened(found.element[e]));
+            UNROLL for (int i = 0; i < ROWS; i++) multiply_add(sum[at_j][i], x[at_k][i], y);
         }
     }
 }
 
 // A vector of C. What is written once makes room in the second-level cache before anything else.
+INLINE void write(unsigned short *to, unsigned short x) {
+    if (ONCE) asm volatile("st.global.cs.b16 [%0], %1;" ::"l"(to), "h"(x) : "memory");
+    else global_store(to, x);
+}
 INLINE void write(unsigned int *to, unsigned int x) {
     if (ONCE) asm volatile("st.global.cs.b32 [%0], %1;" ::"l"(to), "r"(x) : "memory");
     else global_store(to, x);
@@ -98,8 +118,9 @@ INLINE void write(uint4 *to, uint4 x) {
 // A lane's rows of a column of C, of which `rows` are left, or more than it has if WHOLE.
 template <bool WHOLE> INLINE void store_rows(Stored *to, const Element (&sum)[ROWS], int rows) {
     UNROLL for (int i = 0; i < ROWS; i += RUN) {
-        Pack<RUN> found;
-        UNROLL for (int e = 0; e < RUN; e++) found.element[e] = sum[i + e];
+        Element part[RUN];
+        UNROLL for (int e = 0; e < RUN; e++) part[e] = sum[i + e];
+        const Pack<RUN> found = packed(part);
         if (WHOLE || below(i) + RUN <= rows)
             write((typename Vector<RUN * SIZE>::Type *)(to + below(i)), found.vector);
         else

@@ -17,7 +17,7 @@ INLINE void prefetch(const TileScheduler &tile, int warp, int lane) {
     if (A_ALONG) {
         for (int row = lane; row < rows; row += 32) prefetch_line(later.a() + (first + row) * g.lda);
     } else {
-        constexpr int LINES = WARP_M / LINE;
+        constexpr int LINES = (WARP_M + LINE - 1) / LINE;
         for (int i = lane; i < K * LINES; i += 32)
             if (i % LINES * LINE < rows) prefetch_line(later.a() + first + i % LINES * LINE + i / LINES * g.lda);
     }

@@ -14,8 +14,22 @@ from tilewright.model import Device, SegmentedProblem
 from tilewright.space import Param, Rule
 from tilewright.stencils.cuda import grids, limits
 from tilewright.stencils.cuda.segments.stencil import tiles
-from tilewright.stencils.cuda.strips.needs import LANES, entries, registers, shared_bytes, vectors
+from tilewright.stencils.cuda.strips.needs import (
+    FILLED,
+    LANES,
+    LANES_M,
+    MOST_ROWS,
+    entries,
+    registers,
+    rows_of,
+    shared_bytes,
+    vectors,
+    words,
+)
 
+LOOKS = 2
+"""How often blocks that end look at borders, at most. With one warp and 36 to 46 entries, which take two
+looks, they were as fast as any others, or faster (``bench/results/h200/segments-configs.jsonl``)."""
 PER_SM = (1, 2, 3, 4, 5, 6, 8, 12, 16)
 
 
@@ -23,6 +37,7 @@ def params(p: SegmentedProblem, device: Device) -> list[Param]:
     return [
         Param("rows", (1, 2, 4, 8, 16)),
         Param("columns", (1, 2, 4, 8)),
+        Param("lanes_m", LANES_M, absent=LANES),
         Param("warps", (1, 2, 3, 4, 6, 8)),
         Param("tile_n", (8, 16, 32, 64, 128, 256)),
         Param("blocks", tuple(count * device["sms"] for count in PER_SM)),
@@ -44,9 +59,15 @@ def rules(p: SegmentedProblem, device: Device) -> Iterator[Rule]:
         "columns-whole",
         "hard",
         "a tile is made of whole turns",
-        lambda tile_n, columns: tile_n % columns == 0,
+        lambda tile_n, columns, lanes_m: tile_n % (columns * (LANES // lanes_m)) == 0,
     )
-    yield Rule("wide-c", "soft", "the widest access that is aligned is the fastest", lambda rows: rows >= run)
+    # Of few rows every lane has some before one has many.
+    yield Rule(
+        "wide-c",
+        "soft",
+        "the widest access that is aligned is the fastest",
+        lambda rows: (rows >= min(run, MOST_ROWS // words(p))) | (rows_of(p) < FILLED),
+    )
 
     def needed(rows: Any, columns: Any) -> Any:
         return registers(p, rows, columns)
@@ -65,10 +86,10 @@ def rules(p: SegmentedProblem, device: Device) -> Iterator[Rule]:
         device, threads, lambda rows, columns, warps: LANES * warps * needed(rows, columns), shared
     )
     yield limits.warps_enough(device)
-    yield grids.rule(p, device, lambda rows, warps, tile_n: tiles(p, LANES * rows * warps, tile_n))
+    yield grids.rule(p, device, lambda rows, lanes_m, warps, tile_n: tiles(p, lanes_m * rows * warps, tile_n))
     yield Rule(
-        "borders-once",
+        "borders-twice",
         "soft",
-        "blocks that end look at all borders at once",
-        lambda warps, per_block: (per_block == 0) | (entries(p) <= LANES * warps),
+        "blocks that end look at borders twice at most",
+        lambda warps, per_block: (per_block == 0) | (entries(p) <= LOOKS * LANES * warps),
     )

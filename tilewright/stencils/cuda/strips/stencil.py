@@ -1,11 +1,13 @@
 """Products of groups with a short k, whose borders lie in device memory: space, choice and launch.
 
-Element-wise weights of equivariant networks (MACE's products by element) have a k of 16 or so: what is
-written of C sets the pace, and a kernel that brings tiles through shared memory waits at each of them. Here
-a lane keeps its rows of A for all of k, and no warp waits for another one.
+Element-wise weights of equivariant networks (MACE's products by element) and typed edges of graphs have a k
+of 4 to 32: what is read and written sets the pace, groups are often short, and a kernel that brings tiles
+through shared memory waits at each of them and fills a fraction of it. Here a lane keeps its rows of A for
+all of k, and no warp waits for another one. Numbers of 16 bits are multiplied and summed in float32.
 
     rows     rows of C of a lane, which has as many rows of A in registers
-    columns  columns of C at a time
+    columns  columns of C of a lane at a time
+    lanes_m  lanes of a warp along m; with fewer than 32 others beside them have other columns
     warps    warps of a block, one below the other
     tile_n   columns of a tile
     blocks   persistent blocks of the whole grid, in multiples of the SMs
@@ -23,24 +25,20 @@ from tilewright.model import AXES, Config, Device, Launch, SegmentedProblem, Sou
 from tilewright.space import Space
 from tilewright.stencils.cuda import grids
 from tilewright.stencils.cuda.accepting import CudaStencil, misaligned, no_gpu, other_type
-from tilewright.stencils.cuda.common import WIDEST
 from tilewright.stencils.cuda.segments.stencil import LARGEST, struct_segments, tiles
 from tilewright.stencils.cuda.source import asked, persistent, written
 from tilewright.stencils.cuda.strips.cost import best
-from tilewright.stencils.cuda.strips.needs import few, shared_bytes, vectors
+from tilewright.stencils.cuda.strips.needs import LANES, few, rows_of, shared_bytes, vectors
 from tilewright.stencils.cuda.strips.space import params, rules
 from tilewright.targets.cuda.arguments import Argument
 
-LONGEST = {"s": 32, "d": 16}
-"""Types, and a k up to which a lane's rows of A leave registers for two blocks of four warps. With a k of 24
-groups in float64 took as long on an H200 as ``segments`` does, with one of 32 1.3 times as long."""
-COLUMNS = 4
-"""Columns of a group in the mean, in units of k, from which on float64 is served: where there are fewer, A is
-most of what is read, and ``segments`` reads it faster. With 4.2 (k 13) groups took 0.98 of its time, with 1.6
-(k 20) 1.34 times as long (``bench.segments --parts short --seed 11``). It has no tensor cores for float32,
-which took 0.44 of its time with 0.36 (k 25)."""
-ROWS = 128
-"""The fewest rows of C, those of a warp."""
+LONGEST = {"h": 32, "b": 32, "hc": 32, "s": 32, "c": 32, "d": 24, "z": 20}
+"""Types, and a k up to which they are served. ``segments`` has tensor cores for float64, with which groups of
+a k of 27 and 29 took 0.86 of the time in ``d``, of 28 and 31 in ``z`` 0.86 and 0.53; with 21 and 19 they took
+1.6 and 1.2 times as long (``bench/results/h200/segments-configs.jsonl``)."""
+DEEPEST = 32
+"""The same of products that have no more rows of C than a warp has lanes: tiles of ``segments`` are mostly
+empty then."""
 
 
 class StripsStencil(CudaStencil):
@@ -53,23 +51,15 @@ class StripsStencil(CudaStencil):
         p = problem
         if reason := other_type(p, LONGEST) or no_gpu(device):
             return reason
-        if p.axis != "n":
-            return f"{p.axis} is split, and columns of C are written here"
+        if p.axis == "k":
+            return "k is split, and all of a short one is kept in registers here"
         if min(p.m, p.n, p.k, p.batch, p.groups) < 1:
             return "there is nothing to compute"
-        if p.k > (longest := LONGEST[p.dtype.letter]):
+        if p.k > (longest := DEEPEST if rows_of(p) <= LANES else LONGEST[p.dtype.letter]):
             return f"k={p.k} is above {longest}"
-        if max(*p.extents, p.batch, p.groups) > LARGEST or tiles(p, 32, 8) > LARGEST - grids.MOST:
+        if max(*p.extents, p.batch, p.groups) > LARGEST or tiles(p, 4, 8) > LARGEST - grids.MOST:
             return f"{p.spelling} has an extent, a batch, a number of groups or of tiles above {LARGEST}"
-        if p.dtype.letter == "d" and p.n < COLUMNS * p.k * p.groups:
-            return f"n={p.n} has fewer than {COLUMNS} columns of a group for each of k={p.k}"
-        if p.m < ROWS:
-            return f"m={p.m} is below {ROWS}, the rows of a warp"
-        if reason := misaligned(p):
-            return reason
-        if vectors(p)[2] * p.dtype.itemsize < WIDEST:
-            return "a column of C does not begin at a multiple of 16 bytes"
-        return None
+        return misaligned(p)
 
     def space(self, problem: SegmentedProblem, device: Device) -> Space:
         return Space(params(problem, device), list(rules(problem, device)), elementwise=True)
@@ -89,7 +79,7 @@ class StripsStencil(CudaStencil):
 
     def launch(self, problem: SegmentedProblem, config: Config) -> Launch:
         p, c = problem, config
-        most = tiles(p, 32 * c["rows"] * c["warps"], c["tile_n"])
+        most = tiles(p, c["lanes_m"] * c["rows"] * c["warps"], c["tile_n"])
         return Launch(
             grid=(grids.launched(c, most), 1, 1),
             block=(32 * c["warps"], 1, 1),

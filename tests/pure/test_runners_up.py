@@ -15,7 +15,7 @@ from bench import winners
 from tilewright.catalog import STENCILS
 from tilewright.cli.queries import records as queries
 from tilewright.model import DTYPES, Config, Problem, Record, Timing
-from tilewright.planning import dispatch
+from tilewright.planning import dispatch, runners_up
 from tilewright.runtime import call_cache
 from tilewright.store.jsonl import compact, decode, encode
 from tilewright.store.records import Records
@@ -179,13 +179,13 @@ def test_no_row_is_kept_that_no_call_would_go_by(
     store = recorded(*(row(*each) for each in rows), row("vendor", 2.0))
     winner = store.best(PLAIN.key, "memory", "h200")
     assert winner is not None
-    assert [each.stencil for each in dispatch.others(store, winner)] == kept
+    assert [each.stencil for each in runners_up.others(store, winner)] == kept
 
 
 @pytest.mark.parametrize("changes", [{"m": 24}, {"dtype": DTYPES["d"]}, {"batch": 1}, {"pointers": True}])
 def test_none_is_kept_for_problems_whose_records_say_nothing_of_structures(changes: dict[str, Any]) -> None:
-    assert list(dispatch.beside(row("single", 1.0))) != []
-    assert list(dispatch.beside(replace(row("single", 1.0), problem=PLAIN.with_(**changes)))) == []
+    assert list(runners_up.beside(row("single", 1.0))) != []
+    assert list(runners_up.beside(replace(row("single", 1.0), problem=PLAIN.with_(**changes)))) == []
 
 
 def test_new_winners_keep_the_rows_behind_them_as_decided_no_longer() -> None:
@@ -219,7 +219,7 @@ def test_of_several_shipped_rows_the_first_wins_and_others_are_for_what_it_refus
     assert len(several) >= 5
     for key, (first, *rest) in several.items():
         assert store.best(*key) == first
-        named = [set(names) for names in dispatch.beside(first)]
+        named = [set(names) for names in runners_up.beside(first)]
         assert all(any(each.stencil in names for names in named) for each in rest)
 
 

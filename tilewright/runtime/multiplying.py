@@ -1,0 +1,333 @@
+"""The text of the program between a call on NumPy's arrays and a kernel: ``fastcall_cpu`` compiles it.
+
+It reads a *context*, 64-bit words by the names in ``WORDS``; behind them, for each array of the call, its
+rank and as many extents and byte strides as ``RANK_MAX`` allows. Array objects are read by the offsets of
+their fields.
+"""
+
+from __future__ import annotations
+
+from tilewright.runtime.compiled import BYTES_HEAD
+from tilewright.runtime.words import field, word
+from tilewright.stencils.cpu.ir import LAYOUT_WORDS
+
+WORDS = [
+    "kernel",
+    "scalar0",
+    "scalar1",
+    "scalar2",
+    "scalar3",
+    *LAYOUT_WORDS,
+    "stride_a",
+    "stride_b",
+    "stride_c",
+    "count",
+    "itemsize",
+    "threads",
+    "unit",
+    "swap",
+    "release",
+    "array_type",
+    "descr",
+    "not_implemented",
+    "save_thread",
+    "restore_thread",
+    "incref",
+    "parallel",
+    "thread_num",
+    "num_threads",
+    "teams_allowed",
+    "low0",
+    "high0",
+    "low1",
+    "high1",
+    "low2",
+    "high2",
+]
+AT = {name: index for index, name in enumerate(WORDS)}
+RANK_MAX = 8
+# A core's share of a batch is cut in this many pieces, so that a core that is free can take over from
+# one that the system has put to sleep or given to somebody else.
+PIECES = 4
+LINE_WORDS = 8
+ARRAY_WORDS = 1 + 2 * RANK_MAX
+
+# Byte offsets in a NumPy array object.
+DATA, RANK, SHAPE, STRIDES, DESCR, FLAGS = 16, 24, 32, 40, 56, 64
+ALIGNED, WRITEABLE = 0x100, 0x400
+
+
+def _word(name: str, pointer: str, value: str, kind: str = "i64") -> str:
+    """IR that loads a word of the context by its name."""
+    return word(AT[name], pointer, value, kind)
+
+
+PART = f"""
+define internal void @part(ptr %context, ptr %a, ptr %b, ptr %c, i64 %first, i64 %count) {{
+entry:
+{_word("kernel", "%context", "kernel", "ptr")}{_word("itemsize", "%context", "size")}\
+{_word("stride_a", "%context", "sa")}{_word("stride_b", "%context", "sb")}\
+{_word("stride_c", "%context", "sc")}\
+  %scalars = getelementptr i64, ptr %context, i64 {AT["scalar0"]}
+  %skip = mul i64 %first, %size
+  %a.skip = mul i64 %skip, %sa
+  %b.skip = mul i64 %skip, %sb
+  %c.skip = mul i64 %skip, %sc
+  %a.here = getelementptr i8, ptr %a, i64 %a.skip
+  %b.here = getelementptr i8, ptr %b, i64 %b.skip
+  %c.here = getelementptr i8, ptr %c, i64 %c.skip
+  call void %kernel(ptr %a.here, ptr %b.here, ptr %c.here, \
+i64 %sa, i64 %sb, i64 %sc, i64 %count, ptr %scalars)
+  ret void
+}}
+"""
+"""``part``: the kernel on some products of its batch."""
+
+_SAME = f"""
+define internal i1 @same(ptr %array, ptr %plan, ptr %context, i32 %need) {{
+entry:
+  %kind.at = getelementptr i8, ptr %array, i64 8
+  %kind = load ptr, ptr %kind.at
+{_word("array_type", "%context", "type", "ptr")}  %is.array = icmp eq ptr %kind, %type
+  br i1 %is.array, label %fields, label %no
+fields:
+{field(RANK, "%array", "rank", "i32")}{field(DESCR, "%array", "descr", "ptr")}\
+{field(FLAGS, "%array", "flags", "i32")}{field(SHAPE, "%array", "shape", "ptr")}\
+{field(STRIDES, "%array", "strides", "ptr")}{_word("descr", "%context", "descr.plan", "ptr")}\
+  %rank.plan = load i64, ptr %plan
+  %rank.wide = sext i32 %rank to i64
+  %rank.ok = icmp eq i64 %rank.wide, %rank.plan
+  %descr.ok = icmp eq ptr %descr, %descr.plan
+  %flags.has = and i32 %flags, %need
+  %flags.ok = icmp eq i32 %flags.has, %need
+  %ok.1 = and i1 %rank.ok, %descr.ok
+  %ok.2 = and i1 %ok.1, %flags.ok
+  br i1 %ok.2, label %axes, label %no
+axes:
+  %i = phi i64 [ 0, %fields ], [ %i.next, %axis ]
+  %more = icmp slt i64 %i, %rank.plan
+  br i1 %more, label %axis, label %yes
+axis:
+  %i.next = add i64 %i, 1
+  %extent.at = getelementptr i64, ptr %shape, i64 %i
+  %extent = load i64, ptr %extent.at
+  %step.at = getelementptr i64, ptr %strides, i64 %i
+  %step = load i64, ptr %step.at
+  %extent.plan.at = getelementptr i64, ptr %plan, i64 %i.next
+  %extent.plan = load i64, ptr %extent.plan.at
+  %step.plan.at = getelementptr i64, ptr %extent.plan.at, i64 {RANK_MAX}
+  %step.plan = load i64, ptr %step.plan.at
+  %extent.ok = icmp eq i64 %extent, %extent.plan
+  %step.ok = icmp eq i64 %step, %step.plan
+  %axis.ok = and i1 %extent.ok, %step.ok
+  br i1 %axis.ok, label %axes, label %no
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}}
+"""
+"""``same``: whether an array is as planned."""
+
+_APART = f"""
+define internal i1 @apart(ptr %x, ptr %c, ptr %context, i64 %low.word) {{
+entry:
+{field(DATA, "%x", "x.data", "i64")}{field(DATA, "%c", "c.data", "i64")}\
+{_word("low2", "%context", "c.low")}{_word("high2", "%context", "c.high")}\
+  %x.low.at = getelementptr i64, ptr %context, i64 %low.word
+  %x.low = load i64, ptr %x.low.at
+  %x.high.at = getelementptr i64, ptr %x.low.at, i64 1
+  %x.high = load i64, ptr %x.high.at
+  %c.first = add i64 %c.data, %c.low
+  %c.last = add i64 %c.data, %c.high
+  %x.first = add i64 %x.data, %x.low
+  %x.last = add i64 %x.data, %x.high
+  %before = icmp ule i64 %x.last, %c.first
+  %after = icmp ule i64 %c.last, %x.first
+  %apart = or i1 %before, %after
+  ret i1 %apart
+}}
+"""
+"""``apart``: whether an operand and the result share no memory."""
+
+_TEAM = f"""
+define internal void @team(ptr %job) {{
+entry:
+  %context = load ptr, ptr %job
+  %a.at = getelementptr ptr, ptr %job, i64 1
+  %a = load ptr, ptr %a.at
+  %b.at = getelementptr ptr, ptr %job, i64 2
+  %b = load ptr, ptr %b.at
+  %c.at = getelementptr ptr, ptr %job, i64 3
+  %c = load ptr, ptr %c.at
+  %taken.at = getelementptr ptr, ptr %job, i64 4
+  %taken = load ptr, ptr %taken.at
+{_word("thread_num", "%context", "thread_num", "ptr")}\
+{_word("num_threads", "%context", "num_threads", "ptr")}\
+{_word("count", "%context", "count")}{_word("unit", "%context", "unit")}\
+  %me.short = call i32 %thread_num()
+  %me = sext i32 %me.short to i64
+  %all.short = call i32 %num_threads()
+  %all = sext i32 %all.short to i64
+  %units.up = add i64 %count, %unit
+  %units.less = sub i64 %units.up, 1
+  %units = sdiv i64 %units.less, %unit
+  ; A share is a whole number of pieces, and a piece of units.
+  %pieces = mul i64 %all, {PIECES}
+  %piece.up = add i64 %units, %pieces
+  %piece.less = sub i64 %piece.up, 1
+  %piece.units = sdiv i64 %piece.less, %pieces
+  %piece = mul i64 %piece.units, %unit
+  br label %owners
+owners:
+  ; First the own share, then what is left of the others', the next one's first.
+  %round = phi i64 [ 0, %entry ], [ %round.next, %owner.done ]
+  %busy = icmp slt i64 %round, %all
+  br i1 %busy, label %owner, label %idle
+owner:
+  %place = add i64 %me, %round
+  %who = srem i64 %place, %all
+  %line = mul i64 %who, {LINE_WORDS}
+  %counter = getelementptr i64, ptr %taken, i64 %line
+  %first.piece = mul i64 %who, {PIECES}
+  br label %pieces.next
+pieces.next:
+  %number = atomicrmw add ptr %counter, i64 1 monotonic
+  %some = icmp slt i64 %number, {PIECES}
+  br i1 %some, label %work, label %owner.done
+work:
+  %which = add i64 %first.piece, %number
+  %first = mul i64 %which, %piece
+  %left = sub i64 %count, %first
+  %mine = call i64 @llvm.smin.i64(i64 %left, i64 %piece)
+  %any = icmp sgt i64 %mine, 0
+  br i1 %any, label %run.it, label %owner.done
+run.it:
+  call void @part(ptr %context, ptr %a, ptr %b, ptr %c, i64 %first, i64 %mine)
+  br label %pieces.next
+owner.done:
+  %round.next = add i64 %round, 1
+  br label %owners
+idle:
+  ret void
+}}
+"""
+"""``team``: what each thread of a team does."""
+
+_RUN = f"""
+define void @run(ptr %context, ptr %a, ptr %b, ptr %c) {{
+entry:
+{_word("count", "%context", "count")}{_word("threads", "%context", "threads")}\
+{_word("parallel", "%context", "parallel", "ptr")}{_word("teams_allowed", "%context", "flag", "ptr")}\
+  %allowed = load i64, ptr %flag
+  %several = icmp sgt i64 %threads, 1
+  %open = icmp ne i64 %allowed, 0
+  %split = and i1 %several, %open
+  br i1 %split, label %many, label %one
+one:
+  call void @part(ptr %context, ptr %a, ptr %b, ptr %c, i64 0, i64 %count)
+  ret void
+many:
+  %job = alloca [5 x ptr]
+  %words = mul i64 %threads, {LINE_WORDS}
+  %taken = alloca i64, i64 %words, align 64
+  br label %clear
+clear:
+  %i = phi i64 [ 0, %many ], [ %i.next, %clear ]
+  %cell = getelementptr i64, ptr %taken, i64 %i
+  store i64 0, ptr %cell
+  %i.next = add i64 %i, {LINE_WORDS}
+  %more = icmp slt i64 %i.next, %words
+  br i1 %more, label %clear, label %launch
+launch:
+  store ptr %context, ptr %job
+  %a.at = getelementptr ptr, ptr %job, i64 1
+  store ptr %a, ptr %a.at
+  %b.at = getelementptr ptr, ptr %job, i64 2
+  store ptr %b, ptr %b.at
+  %c.at = getelementptr ptr, ptr %job, i64 3
+  store ptr %c, ptr %c.at
+  %taken.at = getelementptr ptr, ptr %job, i64 4
+  store ptr %taken, ptr %taken.at
+  %team.size = trunc i64 %threads to i32
+  call void %parallel(ptr @team, ptr %job, i32 %team.size, i32 0)
+  ret void
+}}
+"""
+"""``run``: the whole batch, by one thread or a team."""
+
+_RAW = f"""
+define i32 @raw(ptr %context, i64 %x, i64 %y, i64 %c, i64 %stream) {{
+entry:
+{_word("swap", "%context", "swap")}\
+  %swapped = icmp ne i64 %swap, 0
+  %a.address = select i1 %swapped, i64 %y, i64 %x
+  %b.address = select i1 %swapped, i64 %x, i64 %y
+  %a = inttoptr i64 %a.address to ptr
+  %b = inttoptr i64 %b.address to ptr
+  %out = inttoptr i64 %c to ptr
+  call void @run(ptr %context, ptr %a, ptr %b, ptr %out)
+  ret i32 0
+}}
+"""
+"""``raw``: the entry for compiled callers, which compares nothing."""
+
+_CALL = f"""
+define ptr @call(ptr %self, ptr %args, i64 %given) {{
+entry:
+  %context = getelementptr i8, ptr %self, i64 {BYTES_HEAD}
+  %three = icmp eq i64 %given, 3
+  br i1 %three, label %check.a, label %refuse
+check.a:
+  %x = load ptr, ptr %args
+  %y.at = getelementptr ptr, ptr %args, i64 1
+  %y = load ptr, ptr %y.at
+  %c.at = getelementptr ptr, ptr %args, i64 2
+  %c = load ptr, ptr %c.at
+  %x.plan = getelementptr i64, ptr %context, i64 {len(WORDS)}
+  %y.plan = getelementptr i64, ptr %context, i64 {len(WORDS) + ARRAY_WORDS}
+  %c.plan = getelementptr i64, ptr %context, i64 {len(WORDS) + 2 * ARRAY_WORDS}
+  %x.ok = call i1 @same(ptr %x, ptr %x.plan, ptr %context, i32 {ALIGNED})
+  br i1 %x.ok, label %check.b, label %refuse
+check.b:
+  %y.ok = call i1 @same(ptr %y, ptr %y.plan, ptr %context, i32 {ALIGNED})
+  br i1 %y.ok, label %check.c, label %refuse
+check.c:
+  %c.ok = call i1 @same(ptr %c, ptr %c.plan, ptr %context, i32 {ALIGNED | WRITEABLE})
+  br i1 %c.ok, label %check.memory, label %refuse
+check.memory:
+  %x.apart = call i1 @apart(ptr %x, ptr %c, ptr %context, i64 {AT["low0"]})
+  %y.apart = call i1 @apart(ptr %y, ptr %c, ptr %context, i64 {AT["low1"]})
+  %apart = and i1 %x.apart, %y.apart
+  br i1 %apart, label %go, label %refuse
+go:
+{field(DATA, "%x", "x.data", "ptr")}{field(DATA, "%y", "y.data", "ptr")}\
+{field(DATA, "%c", "c.data", "ptr")}\
+{_word("swap", "%context", "swap")}{_word("release", "%context", "release")}\
+  %swapped = icmp ne i64 %swap, 0
+  %a = select i1 %swapped, ptr %y.data, ptr %x.data
+  %b = select i1 %swapped, ptr %x.data, ptr %y.data
+  %long = icmp ne i64 %release, 0
+  br i1 %long, label %unlocked, label %locked
+locked:
+  call void @run(ptr %context, ptr %a, ptr %b, ptr %c.data)
+  br label %finish
+unlocked:
+{_word("save_thread", "%context", "save", "ptr")}{_word("restore_thread", "%context", "restore", "ptr")}\
+  %state = call ptr %save()
+  call void @run(ptr %context, ptr %a, ptr %b, ptr %c.data)
+  call void %restore(ptr %state)
+  br label %finish
+refuse:
+{_word("not_implemented", "%context", "none", "ptr")}\
+  br label %finish
+finish:
+  %result = phi ptr [ %c, %locked ], [ %c, %unlocked ], [ %none, %refuse ]
+{_word("incref", "%context", "incref", "ptr")}\
+  call void %incref(ptr %result)
+  ret ptr %result
+}}
+"""
+"""``call``: the entry for builtins of Python."""
+
+TEXT = _SAME + _APART + PART + _TEAM + _RUN + _RAW + _CALL + "\ndeclare i64 @llvm.smin.i64(i64, i64)\n"
