@@ -6,7 +6,8 @@ quarter to seven eighths is written, by all threads of a block (``threads``) or 
 (``tilewright.stencils.cuda.grids``).
 
 ``kernels``: random products, by the defaults of the stencils whose blocks may end, with every number of tiles
-that a block may take.
+that a block may take, and, where the kernel has such a form, by blocks that stay and take tiles from a
+counter (``tickets``).
 
 Each beside a copy by the driver of as many bytes, in turns; medians, the second-level cache overwritten in
 between. A line of JSON for each kernel goes to ``--out``.
@@ -141,8 +142,9 @@ def drawn(letter: str, beta: str, count: int, size: float, seed: int) -> Iterato
         yield p.with_(beta=beta)
 
 
-def compiled(job: tuple[Problem, str, Device]) -> tuple[Config, Binary] | None:
-    """The default of a stencil for a problem, in a process of its own; None without one."""
+def compiled(job: tuple[Problem, str, Device]) -> tuple[Config, Binary, Binary | None] | None:
+    """The default of a stencil for a problem, in a process of its own, by blocks that stay, or end, and by
+    such that share a counter; None without one."""
     problem, name, device = job
     stencil = STENCILS[name]
     if candidates.refusal(stencil, problem, device) is not None:
@@ -150,7 +152,16 @@ def compiled(job: tuple[Problem, str, Device]) -> tuple[Config, Binary] | None:
     config = stencil.default(problem, device)
     if not config["blocks"]:
         return None
-    return config, nvrtc.compile(stencil.source(problem, config, device), device)
+    stay, shared = nvrtc.compile(stencil.source(problem, grids.staying(config), device), device), None
+    other = sharing(config)
+    if other is not None and stencil.space(problem, device).member(other) is None:
+        shared = nvrtc.compile(stencil.source(problem, other, device), device)
+    return config, stay, shared
+
+
+def sharing(config: Config) -> Config | None:
+    """A config whose blocks share a counter; None where the stencil has no such form."""
+    return Config({**grids.staying(config), "tickets": 1}) if "tickets" in config else None
 
 
 def kernels(options: argparse.Namespace, device: Device, clock: Clock) -> Iterator[lines.Line]:
@@ -169,7 +180,7 @@ def kernels(options: argparse.Namespace, device: Device, clock: Clock) -> Iterat
             continue
         if time.monotonic() - begin > options.limit:
             break
-        config, binary = found
+        config, binary, shared = found
         stencil, kernel = STENCILS[name], modules.load(binary)
         stay = stencil.launch(p, grids.staying(config))
         # Of interleaved matrices no column has a gap.
@@ -182,17 +193,23 @@ def kernels(options: argparse.Namespace, device: Device, clock: Clock) -> Iterat
             if per_block and blocks <= stay.grid[0]:
                 continue
             launch = replace(stay, grid=(blocks, *stay.grid[1:]))
-            bound = Binding(kernel, launch, stencil.arguments(p, config), scalars).put(clock.addresses())
+            given = stencil.arguments(p, grids.staying(config))
+            bound = Binding(kernel, launch, given, scalars).put(clock.addresses())
             runs[str(per_block)] = lambda bound=bound: bound(stream)  # type: ignore[misc]
+        other = sharing(config)
+        if shared is not None and other is not None:
+            given = stencil.arguments(p, other)
+            bound = Binding(modules.load(shared), stay, given, scalars).put(clock.addresses())
+            runs["tickets"] = lambda bound=bound: bound(stream)  # type: ignore[misc]
         told = {"kind": "kernel", "problem": p.spelling, "layout": p.layout, "beta": p.beta, "stencil": name}
         told |= {"tiles": tiles, "per_sm": config["blocks"] // device["sms"], "config": dict(config)}
-        told |= {"default": str(config["per_block"])}
+        told |= {"default": "tickets" if config.get("tickets") else str(config["per_block"])}
         yield told | shares(clock.seconds(runs, options.rounds))
 
 
 # ---- what is said ----------------------------------------------------------------------------------------
 def shares(seconds: Mapping[str, float]) -> lines.Line:
-    """Speeds by the tiles of a block, 0 for blocks that stay, of that of a copy."""
+    """Speeds by the tiles of a block, 0 for blocks that stay, or by a counter, of that of a copy."""
     of_copy = {name: round(seconds["copy"] / each, 4) for name, each in seconds.items() if name != "copy"}
     return {"copy": seconds["copy"], "of_copy": of_copy}
 

@@ -77,7 +77,8 @@ def streams(device: Device) -> Iterator[Job]:
 
 def panel(device: Device) -> Iterator[Job]:
     """One long extent, m or n, along and across, packed and padded: the default, the other path, several
-    warps that move tiles, and the small operand held by tensor cores."""
+    warps that move tiles, tiles from a counter that two blocks share, and the small operand held by tensor
+    cores."""
     stencil = STENCILS["panel"]
     for turn, (dtype, (m, n, k)) in enumerate((dtype, long) for dtype in DTYPES.values() for long in LONG):
         for trans in ORDERS[dtype.is_complex]:
@@ -86,12 +87,16 @@ def panel(device: Device) -> Iterator[Job]:
             name = f"panel_{dtype.letter}_{trans}_{m}_{n}_{k}"
             config = stencil.default(problem.with_(batch=10**5), device)
             yield from _accepted(stencil, problem, name, device, config)
-            other = config.with_(path="async" if config["path"] == "bulk" else "bulk", direct=0)
+            plain = config.with_(tickets=0)
+            other = plain.with_(path="async" if config["path"] == "bulk" else "bulk", direct=0)
             if fits(stencil, problem, other, device):
                 yield from _accepted(stencil, problem, f"{name}_{other['path']}", device, other)
-            several = config.with_(path="bulk", direct=0, movers=4)
+            several = plain.with_(path="bulk", direct=0, movers=4)
             if fits(stencil, problem, several, device):
                 yield from _accepted(stencil, problem, f"{name}_movers", device, several)
+            shared = plain.with_(path="bulk", tickets=1, per_block=0, tile=16, blocks=2, stages=2)
+            if fits(stencil, problem, shared, device):
+                yield from _accepted(stencil, problem, f"{name}_tickets", device, shared)
             rows, columns = (16, -(-n // 8) * 8) if m > n else (-(-m // 16) * 16, 8)
             held = several.with_(mma=16, packed=0, held=1, movers=1, tile=64, rows=rows, columns=columns)
             if fits(stencil, problem, held, device):

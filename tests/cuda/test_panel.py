@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+import tilewright as tw
 from tests.launched import verdict
 from tilewright.model import DTYPES, Problem
 from tilewright.space import HARDWARE
@@ -101,3 +102,54 @@ def test_random_configs_are_right(seed: int) -> None:
             assert found.ok, f"{p.key} {config}: {found.why}"
             return
     pytest.fail(f"no config of modest parts for {p.key}")
+
+
+@pytest.mark.parametrize("text", ["nn:1000x9x7", "tt:9x1000x7", "nt:300x40x33"])
+@pytest.mark.parametrize("letter", LETTERS)
+def test_tiles_from_a_counter_are_right(letter: str, text: str) -> None:
+    """Of fewer tiles than blocks and of many times as many, launch after launch."""
+    device = devices.probe()
+    p = Problem.parse(f"{letter}:{text}@100000", beta="any", alpha="any")[0]
+    space = PANEL.space(p, device).only((*HARDWARE, "hard"))
+    if "bulk_copy" not in device.supports:
+        assert space.restricted(tickets=1).count() == 0
+        return
+    found = space.restricted(path="bulk", tickets=1).sample(60, seed=3)
+    config = min(found, key=lambda c: abs(c["rows"] * c["columns"] - 8 * max(1, c["mma"])))
+    for batch in (1, 901, 37):
+        said = verdict(PANEL, p, config.with_(blocks=device["sms"]), batch)
+        assert said.ok, f"{p.key} @{batch} {config}: {said.why}"
+
+
+def test_a_counter_is_of_one_launch_on_streams_and_in_graphs() -> None:
+    """Launches on two streams meet in no counter, and a graph runs again and again; bits are those of blocks
+    that share none."""
+    torch, device = pytest.importorskip("torch"), devices.probe()
+    if "bulk_copy" not in device.supports or not torch.cuda.is_available():
+        pytest.skip("no bulk copies, or this PyTorch sees no GPU")
+    a, b = (torch.randn(6000, *shape, device="cuda") for shape in ((7, 9), (300, 7)))
+    right = torch.empty(6000, 300, 9, device="cuda")
+    sharing = {"path": "bulk", "tickets": 1, "per_block": 0}
+    plain = tw.plan(b, a, out=right, stencil="panel", config={**sharing, "tickets": 0})
+    plain(b, a, out=right)
+    outs = [torch.empty_like(right) for _ in range(2)]
+    plans = [tw.plan(b, a, out=out, stencil="panel", config=sharing) for out in outs]
+    streams = [torch.cuda.Stream() for _ in outs]
+    torch.cuda.synchronize()
+    for _ in range(20):
+        for plan, out, stream in zip(plans, outs, streams, strict=True):
+            with torch.cuda.stream(stream):
+                out.zero_()
+                plan(b, a, out=out)
+    torch.cuda.synchronize()
+    assert all(torch.equal(out, right) for out in outs)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for plan, out in zip(plans, outs, strict=True):
+            plan(b, a, out=out)
+    for _ in range(3):
+        for out in outs:
+            out.zero_()
+        graph.replay()
+        torch.cuda.synchronize()
+        assert all(torch.equal(out, right) for out in outs)

@@ -42,8 +42,8 @@ def operation(compiler: Compiler, instruction: Instruction, following: int) -> O
         return _texture(compiler, parts, operands, following)
     if opcode.startswith("atom.shared.inc"):
         return _counter(compiler, operands, following)
-    if opcode == "atom.global.add.u32":
-        return _added(compiler, operands, following)
+    if opcode in ("atom.global.add.u32", "atom.global.exch.b64"):
+        return _atomic(compiler, opcode, operands, following)
     if opcode.startswith("mapa."):
         return _mapped(compiler, operands, following)
     return None
@@ -178,20 +178,23 @@ def _counter(compiler: Compiler, operands: tuple[str, ...], following: int) -> O
     return count
 
 
-def _added(compiler: Compiler, operands: tuple[str, ...], following: int) -> Operation:
+def _atomic(compiler: Compiler, opcode: str, operands: tuple[str, ...], following: int) -> Operation:
+    """A number that is added, or put in place of what is there, lane after lane."""
+    adds, kind = ".add." in opcode, np.dtype(f"u{int(opcode[-2:]) // 8}")
     put, address = compiler.write(operands[0]), compiler.address(operands[1])
-    more = compiler.reader(operands[2], "u32")
+    given = compiler.reader(operands[2], f"u{8 * kind.itemsize}")
 
-    def added(w: Warp) -> int:
-        out, by = np.zeros(LANES, np.uint32), more(w)
+    def change(w: Warp) -> int:
+        out, by = np.zeros(LANES, kind), given(w)
         for lane in np.flatnonzero(w.mask):
             at = address(w)[lane : lane + 1]
-            out[lane] = w.block.memory.load(at, 4)[0, 0]
-            w.block.memory.store(at, np.array([[out[lane] + by[lane]]], np.uint32))
+            out[lane] = w.block.memory.load(at, kind.itemsize)[0, 0]
+            new = out[lane] + by[lane] if adds else by[lane]
+            w.block.memory.store(at, np.array([[new]], kind))
         put(w, out)
         return following
 
-    return added
+    return change
 
 
 def _mapped(compiler: Compiler, operands: tuple[str, ...], following: int) -> Operation:

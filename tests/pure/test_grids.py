@@ -14,6 +14,7 @@ from tilewright.catalog import STENCILS
 from tilewright.model import Config
 from tilewright.stencils.cuda import grids
 from tilewright.stencils.cuda.source import LAUNCHED
+from tilewright.targets.cuda.arguments import Stamp, Struct, Workspace
 
 pytestmark = pytest.mark.pure
 
@@ -54,7 +55,8 @@ def test_lives_of_blocks_are_as_long_as_others_cover(text: str) -> None:
             continue
         config = stencil.default(p, H200)
         stays = grids.staying(config)
-        assert stencil.source(p, config, H200).digest == stencil.source(p, stays, H200).digest
+        same = stencil.source(p, config, H200).digest == stencil.source(p, stays, H200).digest
+        assert same is not bool(config.get("tickets"))
         assert not set(LAUNCHED) & {name.lower() for name, _ in stencil.source(p, config, H200).defines}
         if not config["per_block"]:
             continue
@@ -86,3 +88,26 @@ def test_what_ends_at_the_best_time_costs_least() -> None:
     assert grids.PER_BLOCK[int(np.argmin(cost))] == best
     assert cost[0] == 1.0
     assert min(cost) >= grids.hoped(p, H200, columns["blocks"], p.batch // 24)[0] == grids.GAIN
+
+
+def test_a_counter_is_an_argument_of_kernels_that_share_one_and_of_no_others() -> None:
+    """Nothing has to be cleared for it, and blocks that stay without one have the plain argument."""
+    assert grids.counter({"blocks": 264}) == grids.counter({"blocks": 264, "tickets": 0}) == ()
+    (tickets,) = grids.counter({"blocks": 264, "tickets": 1})
+    assert isinstance(tickets, Struct)
+    assert tickets.fields == (Workspace("counter", 24), Stamp("stamp"))
+    assert grids.tickets().absent == 0
+    plain = grids.staying(Config({"blocks": 264, "tickets": 1, "per_block": 4, "tile": 64}))
+    assert plain == Config({"blocks": 264, "tickets": 0, "per_block": 0, "tile": 64})
+    assert grids.staying(Config({"blocks": 264})) == Config({"blocks": 264})
+
+
+def test_blocks_share_a_counter_where_they_stay_and_move_much() -> None:
+    few, many = problem("d:300x8x8@100"), problem("d:300x8x8@20000")
+    for p, per_block, allowed in ((many, 0, True), (many, 8, False), (few, 0, False)):
+        rule = grids.ticket_rule(p, H200)
+        assert bool(rule.test(tickets=1, per_block=per_block)) is allowed
+        assert rule.test(tickets=0, per_block=per_block)
+    sms = H200["sms"]
+    assert grids.ticketed(many, H200, np.array([1, 2, 4, 5, 16]) * sms).tolist() == [True] * 3 + [False] * 2
+    assert not grids.ticketed(few, H200, sms)

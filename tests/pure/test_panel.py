@@ -14,6 +14,7 @@ import tilewright.stencils.cuda.panel.stencil as module
 from tests.spaces import assert_rules_of_many_are_those_of_each
 from tilewright.model import DTYPES, Config, Problem
 from tilewright.space import HARDWARE
+from tilewright.stencils.cuda import grids
 from tilewright.stencils.cuda.common import fitted
 from tilewright.stencils.cuda.panel.cost import clocks
 from tilewright.stencils.cuda.panel.needs import (
@@ -148,6 +149,42 @@ def test_long_tiles_for_long_panels_and_no_waste_for_short_ones() -> None:
     assert PANEL.default(problem("d:4000x8x8@1000"), H200)["tile"] <= 512
     # All of a narrow one that begins anywhere in a word is one run of bytes, to and fro.
     assert PANEL.default(problem("h:nt:1869x2x2@60000"), H200)["tile"] == 2048
+
+
+def test_few_blocks_share_a_counter_where_memory_has_a_part() -> None:
+    for text, device, batch, shares in (
+        ("d:nn:145x29x4", H200, 17853, True),
+        ("b:tn:3679x43x42", H200, 1112, True),
+        # What the second-level cache holds, devices without bulk copies, and rings that all threads fill.
+        ("d:nn:145x29x4", H200, 1000, False),
+        ("d:nn:145x29x4", A100, 17853, False),
+        ("c:tt:46x79x61", H200, 5875, False),
+        # Many blocks on an SM end.
+        ("c:tn:357x2x5", H200, 34874, False),
+    ):
+        p = problem(f"{text}@{batch}")
+        config = PANEL.default(p, device)
+        assert config["tickets"] == int(shares), (text, device.key, batch, config)
+        assert PANEL.space(p, device).member(config) is None
+        assert len(PANEL.arguments(p, config)) == 1 + shares
+        if not shares:
+            continue
+        assert config["per_block"] == 0
+        assert config["blocks"] <= grids.TICKETED * device["sms"]
+        assert PANEL.launch(p, config).grid[0] == config["blocks"]
+        # It costs less than blocks that share none, and the other way round where multiplying takes longest.
+        model = PANEL.cost_model(p, device)
+        assert model is not None
+        with_one, without = model([config, config.with_(tickets=0)])
+        assert with_one == pytest.approx(grids.GAIN * without)
+        broken = [rule.name for rule in PANEL.space(p, device).why(config.with_(path="async", per_block=8))]
+        assert {"tickets", "tickets-stay"} <= set(broken)
+    p = problem("c:nn:1000x60x60@600", beta="0")
+    config = PANEL.default(p, H200).with_(path="bulk")
+    model = PANEL.cost_model(p, H200)
+    assert model is not None
+    with_one, without = model([config.with_(tickets=1), config])
+    assert with_one > without
 
 
 def test_the_model_counts_what_a_row_takes() -> None:

@@ -7,7 +7,7 @@ and of a result lie, their type, and the scalars. As text it travels in compiled
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tilewright.arrays.layout import Job
@@ -21,6 +21,7 @@ from tilewright.jax.handler import Handlers
 from tilewright.jax.table import Planned
 from tilewright.model import DTYPES, Plan
 from tilewright.runtime import compiled, fastcall_cuda
+from tilewright.stencils.cuda import grids
 
 Lies = tuple[tuple[int, ...], tuple[int, ...]]
 """A shape of three axes or more, (..., rows, columns), and the strides of it in elements."""
@@ -87,6 +88,10 @@ def _on_cpu(bound: Any) -> Planned:
 
 
 def _on_cuda(bound: Any) -> Planned | None:
+    if bound.plan.config.get("tickets"):
+        # The same kernel, whose blocks share no counter in a workspace.
+        plan = replace(bound.plan, config=grids.staying(bound.plan.config))
+        bound = type(bound)(bound.job, plan, bound.scalars, bound.index)
     words = bound.binding.words
     if words is None or bound.binding.room is not None:
         return None  # Textures are made for an address, and workspaces taken for a launch, by Python.

@@ -1,4 +1,4 @@
-"""Panels on the interpreter of PTX: streams that begin anywhere, and their rests."""
+"""Panels on the interpreter of PTX: streams that begin anywhere, their rests, and who takes which tile."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 
 from tests import marks
+from tests.emulator import products
 from tests.emulator.cases import H200, allowed, found_wrong, problem
 from tests.emulator.machine import SCHEDULES
+from tilewright.stencils.cuda import grids
+from tilewright.targets.cuda.arguments import Struct, workspaces
 
 pytestmark = marks.COMPILED
 
@@ -37,6 +40,11 @@ pytestmark = marks.COMPILED
         ("s:nn:67x3x9@2", "dense", {"path": "bulk", "movers": 4}),
         ("h:tt:69x40x3@2", "dense", {"path": "bulk", "movers": 2, "direct": 0}),
         ("z:nt:3x66x37@2", "shared", {"path": "bulk", "movers": 4, "packed": 1}),
+        # Tiles from a counter: the ring goes round, of one warp that loads and of several.
+        ("s:nn:67x3x4@5", "dense", {"path": "bulk", "direct": 1, "tile": 16, "tickets": 1}),
+        ("z:nt:3x66x7@3", "shared", {"path": "bulk", "packed": 1, "tile": 16, "tickets": 1}),
+        ("h:tt:69x9x8@4", "dense", {"path": "bulk", "movers": 2, "direct": 0, "tickets": 1}),
+        ("d:nn:67x9x6@4", "dense", {"path": "bulk", "mma": 8, "tile": 16, "stages": 3, "tickets": 1}),
         # Elements of 16 bytes, in runs that begin in the middle of a sector of 32.
         ("z:nt:3x67x5@3", "dense", {"path": "bulk", "packed": 1}),
         ("z:nn:67x3x5@3", "dense", {"path": "bulk", "direct": 0}),
@@ -64,3 +72,21 @@ def test_panel_multiplies(text: str, layout: str, fixed: dict[str, Any]) -> None
     # Warps that move tiles may come in any order, also before the one that makes their barriers.
     again = len(SCHEDULES) if config["movers"] > 1 else 1
     assert found_wrong("panel", [(p, config)] * again, grid_x=2) == []
+
+
+def test_a_counter_that_blocks_share_is_whole_again_when_a_graph_runs_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The workspace holds what the launch before has left, and the stamp is the same."""
+    p = problem("s:nn:67x3x4@5", beta="0")
+    fixed = {"path": "bulk", "mma": 0, "packed": 0, "movers": 1, "warps": 2, "stages": 2, "blocks": 132}
+    config = allowed("panel", p, H200, 60, 1, tile=16, tickets=1, **fixed)[0]
+    (argument,) = grids.counter(config)
+    assert isinstance(argument, Struct)
+    (space,) = workspaces((argument,))
+    same = products.workspace(space)
+    monkeypatch.setattr(products, "workspace", lambda field: same)
+    # Blocks that have no ticket, that have some, and one that has all.
+    for blocks in (1, 3, 30, 1):
+        assert found_wrong("panel", [(p, config)], grid_x=blocks) == []
+        assert not same.data[:16].any()

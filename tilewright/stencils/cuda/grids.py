@@ -1,4 +1,4 @@
-"""How many blocks kernels of persistent blocks are launched with.
+"""How many blocks kernels of persistent blocks are launched with, and how they share tiles.
 
 Blocks that stay and walk over all tiles drift apart, so that what they read and write at a time lies all
 over device memory. The hardware begins blocks in their order: where each takes a few tiles and ends, all that
@@ -6,6 +6,10 @@ is on its way lies close together. On an H200 kernels that compute nothing then 
 is written and 0.95 where seven eighths are, beside 0.98 and 0.89 at best by blocks that stay
 (``bench/results/h200/order.jsonl``). But a block that ends leaves its ring of stages empty until the next has
 filled it, which others on its SM have to cover.
+
+Blocks that stay may take their tiles from a counter instead, which all blocks of a launch share
+(``tickets``): tiles that are moved at a time lie as close together, and no ring is ever empty. The counter
+takes a workspace.
 
 ``per_block`` is a parameter of a launch alone: no code depends on it.
 """
@@ -20,6 +24,7 @@ import numpy as np
 from tilewright.model import Config, Device, Problem, SegmentedProblem
 from tilewright.space import Param, Rule, arguments
 from tilewright.stencils.cuda.limits import Needed
+from tilewright.targets.cuda.arguments import Argument, Stamp, Struct, Workspace
 
 Asked = Problem | SegmentedProblem
 PER_BLOCK = (0, 1, 2, 4, 8, 16, 32)
@@ -44,9 +49,29 @@ LIVES = 2
 1.25 times as long."""
 
 
+TICKETED = 4
+"""Blocks on an SM up to which a counter gains: those of more have small tiles, and wait for it. Of 87
+defaults of ``panel`` with bulk copies and up to four, four were below 0.98 of blocks without one (1.067 in
+the geometric mean, timed once, not kept); of ten with more, three, at 0.69 to 0.92."""
+COUNTER = 24
+"""Bytes of the counter that blocks share (``lib/tickets.cuh``)."""
+
+
 def param() -> Param:
     """The parameter, which records before it do not name."""
     return Param("per_block", PER_BLOCK, absent=0)
+
+
+def tickets() -> Param:
+    """Whether blocks that stay take tiles from a counter, which records before it do not name."""
+    return Param("tickets", (0, 1), absent=0)
+
+
+def counter(config: Mapping[str, Any]) -> tuple[Argument, ...]:
+    """The argument of a kernel whose blocks share a counter, behind all others."""
+    if not config.get("tickets"):
+        return ()
+    return (Struct("Tickets", (Workspace("counter", COUNTER), Stamp("stamp"))),)
 
 
 def launched(config: Mapping[str, Any], tiles: int) -> int:
@@ -59,8 +84,8 @@ def launched(config: Mapping[str, Any], tiles: int) -> int:
 
 
 def staying(config: Config) -> Config:
-    """A config whose blocks stay."""
-    return Config({**config, "per_block": 0}) if "per_block" in config else config
+    """A config whose blocks stay, and walk over tiles as far apart as there are blocks."""
+    return Config({**config, **{name: 0 for name in ("per_block", "tickets") if name in config}})
 
 
 def rule(p: Asked, device: Device, tiles: Needed, moved: int = MOVED) -> Rule:
@@ -76,6 +101,22 @@ def rule(p: Asked, device: Device, tiles: Needed, moved: int = MOVED) -> Rule:
     test.reads = (*arguments(tiles), "blocks", "per_block")  # type: ignore[attr-defined]
     why = f"an SM moves some {moved // 1024} KB while a block lives, and so often that blocks end in turns"
     return Rule("per-block", "soft", why, test)
+
+
+def ticket_rule(p: Asked, device: Device) -> Rule:
+    """Blocks that take tiles from a counter stay, and move much."""
+    lasts = _lasts(p, device)
+    return Rule(
+        "tickets-stay",
+        "soft",
+        "blocks that take tiles from a counter stay, and move more than the second-level cache holds",
+        lambda tickets, per_block: (tickets == 0) | ((per_block == 0) & lasts),
+    )
+
+
+def ticketed(p: Asked, device: Device, blocks: Any) -> Any:
+    """Whether so many blocks gain by a counter, where memory sets the pace."""
+    return (blocks // device["sms"] <= TICKETED) & _lasts(p, device)
 
 
 def slower(

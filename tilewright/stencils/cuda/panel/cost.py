@@ -48,6 +48,8 @@ SECTOR = 32
 SHARE, SMALL = 0.45, 512
 """Of a model's clocks what memory has, from which on, and elements of the small operand up to which blocks
 may end."""
+TICKET_SHARE = 0.2
+"""The same from which on blocks may share a counter."""
 _SUMS = (8, 16, 32, 48)
 """Registers of sums up to which some smaller parts are proposed, too."""
 
@@ -58,8 +60,9 @@ def best(space: Space, p: Problem, device: Device) -> Config:
     # Tiles that the length divides well first, then the others, which may fit where those do not.
     for waste in (0.1, 1.0):
         columns = _candidates(p, device, x, waste)
-        cost, covered = _judged(p, device, columns, x)
-        cost = cost * grids.hoped(p, device, columns["blocks"], tiles(p, columns["tile"]), covered)
+        cost, covered, shares = _judged(p, device, columns, x)
+        hoped = grids.hoped(p, device, columns["blocks"], tiles(p, columns["tile"]), covered)
+        cost = cost * np.where(shares, np.minimum(hoped, grids.GAIN), hoped)
         found = cheapest(space, columns, cost) or cheapest(space, columns, cost, (*HARDWARE, "hard"))
         if found is not None:
             return found
@@ -172,26 +175,32 @@ def clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -
 
 
 def ended(p: Problem, device: Device, config: Config) -> Config:
-    """A config with the tiles of a block, where blocks had better end."""
+    """A config with the tiles of a block, where blocks had better end, or else with a counter, where that
+    gains."""
     columns = {name: np.array([value]) for name, value in config.items()}
-    least = _judged(p, device, columns, fitted("panel", device))[1]
-    return grids.ended(p, device, config, tiles(p, config["tile"]), int(least[0]), LIFE)
+    _, least, shares = _judged(p, device, columns, fitted("panel", device))
+    found = grids.ended(p, device, config, tiles(p, config["tile"]), int(least[0]), LIFE)
+    return Config({**found, "tickets": int(shares[0] and found["per_block"] == 0)})
 
 
-def _judged(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -> tuple[Any, Any]:
-    """The clocks, and the blocks on an SM from which on they may end (on an H200, in 123 defaults). In 32 and
-    64 bits not where multiplying takes as long as moving: seven were 0.79 to 1.01 times as fast then, others
-    0.93 and more. Tensor cores of 16 bits not with a large small operand, which each block reads by halves
-    first: five of seven were slower then, seven of 33 else."""
+def _judged(p: Problem, device: Device, columns: Columns, x: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+    """The clocks; the blocks on an SM from which on they may end (on an H200, in 123 defaults); and whether
+    they gain by a counter. In 32 and 64 bits blocks do not end where multiplying takes as long as moving:
+    seven were 0.79 to 1.01 times as fast then, others 0.93 and more. Tensor cores of 16 bits not with a large
+    small operand, which each block reads by halves first: five of seven were slower then, seven of 33 else.
+    A counter asks for less of memory, as rings stay full, but two of three were slower where it has next to
+    no part in the clocks."""
     none, count = device["blocks_per_sm"] + 1, len(columns["mma"])
-    found, least = np.full(count, np.inf), np.full(count, none)
+    found, least, shares = np.full(count, np.inf), np.full(count, none), np.zeros(count, bool)
     for kind, name in _kinds(p, columns):
         some = kind & (columns["blocks"] > 0)
         if some.any():
             found[some], memory = _clocks(p, device, {n: c[some] for n, c in columns.items()}, x[name])
             pays = {"mma 16": p.k * short(p) <= SMALL, "fma 16": True}.get(name, memory > SHARE)
             least[some] = np.where(pays, grids.LEAST, none)
-    return found, least
+            shares[some] = name.endswith(" 16") | (memory > TICKET_SHARE)
+    shares &= (columns["path"] == "bulk") & grids.ticketed(p, device, columns["blocks"])
+    return found, least, shares
 
 
 def _clocks(p: Problem, device: Device, columns: Columns, x: Mapping[str, float]) -> tuple[Any, Any]:
@@ -364,5 +373,6 @@ def _tensor(p: Problem, columns: Columns, x: Mapping[str, float]) -> tuple[Any, 
 
 def cost(p: Problem, device: Device, columns: Columns) -> Any:
     """Clocks of an SM for a row of the panel, with the constants of the device."""
-    found, least = _judged(p, device, columns, fitted("panel", device))
-    return found * grids.slower(p, device, columns, tiles(p, columns["tile"]), least, LIFE)
+    found, least, shares = _judged(p, device, columns, fitted("panel", device))
+    found = found * grids.slower(p, device, columns, tiles(p, columns["tile"]), least, LIFE)
+    return found * np.where(columns.get("tickets", 0) == 0, 1.0, np.where(shares, grids.GAIN, 1.02))

@@ -7,6 +7,9 @@ struct Item {
     int count;  // rows along the panel
 };
 
+// Which tile: the product, and the tile's number in it.
+typedef int2 Which;
+
 // The tiles of a block, one after the other. A division takes some hundred clocks, so one at the start says how far apart they are.
 struct Tiles {
     const Gemm &g;
@@ -23,6 +26,13 @@ struct Tiles {
         places_on = gridDim.x - numbers_on * of_each;
     }
     INLINE bool any() const { return number < g.batch; }
+    INLINE bool any(Which which) const { return which.x < g.batch; }
+    INLINE Which which() const { return {number, place}; }
+    // By its number among the tiles of all products.
+    INLINE Which which(unsigned int tile) const {
+        const int product = tile / (unsigned int)of_each;
+        return {product, (int)tile - product * of_each};
+    }
     INLINE void next() {
         number += numbers_on;
         place += places_on;
@@ -36,9 +46,10 @@ struct Tiles {
     INLINE const Stored *panels() const { return (const Stored *)(LONG_M ? g.a : g.b); }
     INLINE const Stored *smalls() const { return (const Stored *)(LONG_M ? g.b : g.a); }
 
-    INLINE Item item() const {
-        const int first = place * TILE;
-        const long long matrix = number;
+    INLINE Item item() const { return item(which()); }
+    INLINE Item item(Which which) const {
+        const int first = which.y * TILE;
+        const long long matrix = which.x;
         Item x;
         x.panel = panels() + matrix * (LONG_M ? g.stride_a : g.stride_b) + first * (ALONG ? 1 : ld_panel());
         x.small = smalls() + matrix * (LONG_M ? g.stride_b : g.stride_a);

@@ -100,6 +100,9 @@
 #ifndef STAGES
 #define STAGES 3  // tiles in shared memory, all but one of them on their way
 #endif
+#ifndef TICKETS
+#define TICKETS 0  // 1: a block takes its next tile by a counter that all of them share (bulk copies), 0: tiles as far apart as there are blocks
+#endif
 #ifndef BLOCKS
 #define BLOCKS 1  // minimum resident blocks: blocks per multiprocessor that registers must allow
 #endif
@@ -122,6 +125,7 @@ static_assert(!PACKED || !MMA, "packed: the small operand is packed for multiply
 static_assert(!HELD || (MMA && TYPE_BITS == 16), "held: fragments of 16 bits for tensor cores");
 static_assert(!HELD || SHORT <= (LONG_M ? COLUMNS : ROWS), "held: a part has all that is short");
 static_assert(MOVERS == 1 || BULK, "movers: warps that move tiles do so by bulk copies");
+static_assert(!TICKETS || BULK, "tickets: warps of their own ask for tiles by their numbers");
 static_assert(STAGES >= 2, "ring: one stage is multiplied while others are filled");
 static_assert(MMA == 0 || TYPE_BITS != 32, "mma-type: tensor cores take float64 and 16 bits");
 static_assert(MMA == 0 || (MMA == 16 || (MMA == 8 && TYPE_BITS == 64)),
@@ -134,13 +138,24 @@ extern __shared__ __align__(128) unsigned char shared_memory[];
 
 #include "panel/item.cuh"
 #include "panel/multiply.cuh"
+#if TICKETS
+#include "lib/tickets.cuh"
+#endif
 #if PATH == 1
 #include "panel/pipeline_cp_async.cuh"
 #else
 #include "panel/pipeline_bulk.cuh"
 #endif
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) panel(const __grid_constant__ Gemm g) {
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) panel(
+    const __grid_constant__ Gemm g
+#if TICKETS
+    , const __grid_constant__ Tickets tickets
+#endif
+) {
+#if !TICKETS
+    constexpr int tickets = 0;  // none
+#endif
     const Scalars scalars = {scalar(g.alpha), scalar(g.beta)};
-    multiply_batch(g, scalars);
+    multiply_batch(g, scalars, tickets);
 }

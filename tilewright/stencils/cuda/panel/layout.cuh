@@ -43,7 +43,9 @@ constexpr bool EVEN_C = LD_C % 2 == 0 && APART_C % 2 == 0;
 constexpr int BYTES_PANEL = padded(LD_PANEL * (ALONG ? SIZE_K : TILE) * SIZE + 16);
 constexpr int BYTES_SMALL = padded(LD_SMALL * SMALL_COLS * SIZE + 16);
 constexpr int BYTES_C = padded(LD_C * (LONG_M ? SHORT : TILE) * SIZE + 16);
-constexpr int AT_SMALL = BULK ? padded(8 * (2 * STAGES + 2)) : 0;
+// Barriers: of both ends of a stage, and of the buffers of results. Which tiles these hold comes behind them.
+constexpr int AT_WHICH = 8 * (2 * STAGES + 2);
+constexpr int AT_SMALL = BULK ? padded(AT_WHICH + 8 * (STAGES + 2)) : 0;
 constexpr int AT_RING = AT_SMALL + (SHARED ? BYTES_SMALL : 0);
 constexpr int STAGE_SMALL = BYTES_PANEL, STAGE_C = STAGE_SMALL + (SHARED ? 0 : BYTES_SMALL);
 constexpr int STAGE = STAGE_C + (BETA ? BYTES_C : 0);

@@ -138,12 +138,12 @@ def stage_bytes(p: Problem, path: Any, mma: Any, tile: Any) -> Any:
 def shared_bytes(
     p: Problem, path: Any, mma: Any, direct: Any, tile: Any, stages: Any, packed: Any, width: Any
 ) -> Any:
-    """Shared memory of a block: barriers, a small operand of the whole batch, the ring, results on their way
-    out that do not leave from registers."""
+    """Shared memory of a block: barriers and which tiles they are of, a small operand of the whole batch, the
+    ring, results on their way out that do not leave from registers."""
     bulk = path != "async"
     once = 0 if strides(p)[1] else small_bytes(p, path, mma)
     outs = (bulk * 2 + (1 - bulk * 1) * (p.beta == "0")) * (1 - direct) * result_bytes(p, path, mma, tile)
-    ring = _rounded(16 * stages + 16) * bulk + once + stages * stage_bytes(p, path, mma, tile) + outs
+    ring = _rounded(24 * stages + 32) * bulk + once + stages * stage_bytes(p, path, mma, tile) + outs
     return ring + packed_bytes(p, path, packed, width)
 
 

@@ -3,7 +3,7 @@
 
 #include "panel/copy.cuh"
 
-INLINE void multiply_batch(const Gemm &g, const Scalars &scalars) {
+INLINE void multiply_batch(const Gemm &g, const Scalars &scalars, int) {
     Tiles tiles(g), ahead = tiles;
     unsigned char *const ring = shared_memory + AT_RING;
     auto fetch = [&](int to) {

@@ -66,6 +66,7 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("stages", (2, 3, 4, 6, 8)),
         Param("blocks", tuple(count * device["sms"] for count in PER_SM)),
         grids.param(),
+        grids.tickets(),
     ]
 
 
@@ -99,6 +100,12 @@ def _of_the_path(p: Problem, device: Device) -> Iterator[Rule]:
         "hard",
         "warps that move tiles do so by bulk copies",
         lambda path, movers: (path == "bulk") | (movers == 1),
+    )
+    yield Rule(
+        "tickets",
+        "hard",
+        "warps of their own ask for tiles by their numbers",
+        lambda path, tickets: (path == "bulk") | (tickets == 0),
     )
     most = max(p.k if along(p) else 1, short(p) if long_m(p) else 1)
     yield Rule(
@@ -259,6 +266,7 @@ def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
     read = p.k + short(p) * (p.beta != "0")
     share = (read + short(p)) / read if long_m(p) else 1.0
     yield grids.rule(p, device, lambda tile: tiles(p, tile), LIFE)
+    yield grids.ticket_rule(p, device)
     yield limits.in_flight(
         device, lambda path, mma, tile, stages: share * stage_bytes(p, path, mma, tile) * (stages - 1)
     )

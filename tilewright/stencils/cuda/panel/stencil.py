@@ -16,6 +16,7 @@ section 4), and memory sets its pace as it does for very small matrices (I. Masl
     stages   tiles in shared memory: all but the one that is multiplied are on their way
     blocks   of the whole grid, in multiples of the SMs: they stay and walk over all tiles of the batch
     per_block   or end after so many of them (``grids``)
+    tickets     with bulk copies: they stay, and take the next tile from a counter that all of them share
 
 Sizes are in elements, shared memory in bytes. Functions on configs work on numbers and on NumPy arrays.
 """
@@ -112,7 +113,7 @@ class PanelStencil(CudaStencil):
         return written("panel", defines)
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
-        return args.gemm(problem)
+        return *args.gemm(problem), *grids.counter(config)
 
     def launch(self, problem: Problem, config: Config) -> Launch:
         p, c = problem, {"packed": 0, "movers": 1} | dict(config)
