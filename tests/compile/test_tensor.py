@@ -59,6 +59,19 @@ def test_c_is_read_beside_as_many_sums_as_there_may_be(spelling: str, device: De
     assert (facts["spills"], facts["stack"]) == (0, 0), (config, facts)
 
 
+@pytest.mark.parametrize("device", [H200, A100], ids=["sm_90a", "sm_80"])
+@pytest.mark.parametrize(
+    ("spelling", "beta"),
+    [("h:nn:33x33x33", "1"), ("b:tt:65x17x33", "any"), ("h:nn:66x66x66", "1"), ("h:nn:17x17x17", "0")],
+)
+def test_narrow_vectors_leave_sums_in_registers(spelling: str, beta: str, device: Device) -> None:
+    """Columns that begin anywhere: C is read and written by many vectors of an element or two."""
+    p = problem(f"{spelling}@100000", beta=beta)
+    config = TENSOR.default(p, device)
+    facts = compiled(p, config, device)
+    assert (facts["spills"], facts["stack"]) == (0, 0), (config, facts)
+
+
 SHAPES = [(letter, tc) for letter in ("h", "b", "hc") for tc in ("16x16x16", "32x8x16", "8x32x16", "16x8x16")]
 SHAPES += [(letter, tc) for letter in "dz" for tc in ("8x8x4", "16x8x4", "16x8x8", "16x8x16")]
 

@@ -72,6 +72,16 @@ def test_tensor_stages_columns_after_columns(letter: str, tc: str, beta: str, co
     assert found_wrong("tensor", [(p, config)]) == []
 
 
+@pytest.mark.parametrize(("size", "vec_c"), [("51x19x16", 1), ("50x18x16", 2)])
+def test_tensor_adds_narrow_vectors_in_turns(size: str, vec_c: int) -> None:
+    """48 rows of a warp, vectors at other rows in each column, inside of C and across its borders."""
+    p = problem(f"h:nn:{size}", (2, 4, 2 * vec_c), beta="1")
+    fixed = {"blk_m": 48, "blk_n": 16, "warps_m": 1, "group": 1, "early_c": 0, "vec_c": vec_c}
+    found = allowed("tensor", p, H200, 500, 0, tc="16x8x16", split="none", **fixed)
+    config = min(found, key=lambda c: (c["dim_x"] * c["dim_y"], c["blk_k"]))
+    assert found_wrong("tensor", [(p, config)]) == []
+
+
 @pytest.mark.parametrize(
     ("letter", "trans", "beta", "early_c"),
     [("h", "nn", "any", 0), ("b", "tn", "0", 0), ("hc", "cj", "any", 1)],

@@ -89,6 +89,10 @@
 #include "lib/cluster.cuh"
 #include "lib/element.cuh"
 #include "lib/mma.cuh"
+#include "lib/opaque.cuh"
+#if MMA
+#include "lib/fragment.cuh"
+#endif
 
 constexpr int THREADS = M_DIM * N_DIM;
 constexpr int M_THR = M_BLK / M_DIM, N_THR = N_BLK / N_DIM;  // elements of C of one thread
@@ -101,6 +105,9 @@ constexpr int A_ELEMENTS = A_STEP_K * K_BLK;
 constexpr int B_ELEMENTS = AS_IN_PAPER ? B_STEP_N * N_BLK : B_STEP_K * K_BLK;
 constexpr int COLUMNS = !MMA ? VEC : COMPLEX ? 2 : 4;  // neighbouring columns of C of a thread
 constexpr int STAGE = A_ELEMENTS + B_ELEMENTS;
+// Whether what follows from a thread's number is computed for each matrix anew: held from one to the next it spills, where blocks
+// share the registers or tensor cores have sums copied.
+constexpr bool ANEW = MMA || MIN_BLOCKS > 1;
 
 static_assert(M_BLK % M_DIM == 0 && N_BLK % N_DIM == 0, "tile-overlaid: the thread grid overlays the tile");
 static_assert(M_THR % VEC == 0 && N_THR % VEC == 0, "vec-divides: groups of vec rows and columns fill a thread's tile");
@@ -127,13 +134,23 @@ INLINE void texel(uint2 &w, unsigned int x, unsigned y, unsigned, unsigned) { w 
 INLINE void texel(uint4 &w, unsigned int x, unsigned y, unsigned z, unsigned q) { w = make_uint4(x, y, z, q); }
 
 // ---- arithmetic -----------------------------------------------------------------------------------------
-#if MMA && COMPLEX
-INLINE void mma_16x8x4(Element &c0, Element &c1, Element &c2, Element &c3, Element a0, Element a1, Element b) {
-    mma_16x8x4(c0.re, c1.re, c2.re, c3.re, a0.re, a1.re, b.re);
-    mma_16x8x4(c0.im, c1.im, c2.im, c3.im, a0.re, a1.re, b.im);
-    mma_16x8x4(c0.re, c1.re, c2.re, c3.re, -a0.im, -a1.im, b.im);
-    mma_16x8x4(c0.im, c1.im, c2.im, c3.im, a0.im, a1.im, b.re);
+#if MMA
+// Groups of four k that an instruction takes. With two, sums are half as often copied to other registers, and fewer spill.
+constexpr int QUADS = !COMPLEX && K_BLK % 8 == 0 ? 2 : 1;
+
+#if COMPLEX
+INLINE void product(Element (&c)[4], const Element (&a)[1][2], const Element (&b)[1]) {
+    const Element a0 = a[0][0], a1 = a[0][1];
+    mma_16x8x4(c[0].re, c[1].re, c[2].re, c[3].re, a0.re, a1.re, b[0].re);
+    mma_16x8x4(c[0].im, c[1].im, c[2].im, c[3].im, a0.re, a1.re, b[0].im);
+    mma_16x8x4(c[0].re, c[1].re, c[2].re, c[3].re, -a0.im, -a1.im, b[0].im);
+    mma_16x8x4(c[0].im, c[1].im, c[2].im, c[3].im, a0.im, a1.im, b[0].re);
 }
+#else
+INLINE void product(Element (&c)[4], const Element (&a)[QUADS][2], const Element (&b)[QUADS]) {
+    mma_16x8<QUADS>(c, a, b);
+}
+#endif
 #endif
 
 // ---- one operand: device memory -> registers -> shared memory ----------------------------------------
@@ -156,10 +173,10 @@ struct Operand {
     int ld;
 #endif
 
-    INLINE void start(const void *base, unsigned long long handle, long long leading, int free_first, int free_size,
-                      int k_first) {
-        along = threadIdx.x % THREADS_ALONG * WIDE;
-        across = threadIdx.x / THREADS_ALONG;
+    INLINE void start(const void *base, unsigned long long handle, long long leading, unsigned int thread, int free_first,
+                      int free_size, int k_first) {
+        along = thread % THREADS_ALONG * WIDE;
+        across = thread / THREADS_ALONG;
         step = K_ALONG ? 1 : leading;
         const int last = free_size - (K_ALONG ? 1 : WIDE);
         const int first = K_ALONG ? k_first + along : min(free_first + along, last);
@@ -254,15 +271,6 @@ extern __shared__ __align__(16) unsigned char shared_memory[];
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) classic(const __grid_constant__ Gemm g) {
     Element *const shared = (Element *)shared_memory;
-    // Lanes t and t ^ 1 read the same of one operand, t and t ^ 2 of the other: wide reads of shared
-    // memory are served in fewer passes when such neighbours agree.
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps_m = M_DIM / LANES;
-    const int two = lane / 16 * 2 + lane % 2, eight = lane / 2 % 8;
-    const int lane_m = MMA ? lane / 4 : LANES == 8 ? eight : LANES == 4 ? two : lane % LANES;
-    const int lane_n = MMA ? lane % 4 : LANES == 8 ? two : LANES == 4 ? eight : lane / LANES;
-    const int warp_m = warp % warps_m * LANES, warp_n = warp / warps_m * (32 / LANES);
-    const int thread_m = (warp_m + lane_m) * VEC, thread_n = (warp_n + lane_n) * COLUMNS;
-
     // This block's part of k: whole k-tiles for all but the last of a cluster.
     const int steps_all = (g.k + K_BLK - 1) / K_BLK, share = (steps_all + SPLIT - 1) / SPLIT;
     const int k_first = min((int)blockIdx.y * share * K_BLK, g.k), k_last = min(k_first + share * K_BLK, g.k);
@@ -273,11 +281,21 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) classic(const 
     const int first_m = blockIdx.x % tiles_m * M_BLK, first_n = blockIdx.x / tiles_m * N_BLK;
     // Most blocks lie inside the matrix, and need no test of each element.
     const bool inside = first_m + M_BLK <= g.m && first_n + N_BLK <= g.n;
-    // Row i and column j of this thread's elements.
-    auto row = [&](int i) { return first_m + thread_m + i / VEC * M_DIM * VEC + i % VEC; };
-    auto column = [&](int j) { return first_n + thread_n + j / COLUMNS * N_DIM * COLUMNS + j % COLUMNS; };
 
     for (int matrix = blockIdx.z; matrix < g.batch; matrix += gridDim.z) {
+        const unsigned int thread = ANEW ? opaque(threadIdx.x) : threadIdx.x;
+        // Lanes t and t ^ 1 read the same of one operand, t and t ^ 2 of the other: wide reads of shared
+        // memory are served in fewer passes when such neighbours agree.
+        const int lane = thread % 32, warp = thread / 32, warps_m = M_DIM / LANES;
+        const int two = lane / 16 * 2 + lane % 2, eight = lane / 2 % 8;
+        const int lane_m = MMA ? lane / 4 : LANES == 8 ? eight : LANES == 4 ? two : lane % LANES;
+        const int lane_n = MMA ? lane % 4 : LANES == 8 ? two : LANES == 4 ? eight : lane / LANES;
+        const int warp_m = warp % warps_m * LANES, warp_n = warp / warps_m * (32 / LANES);
+        const int thread_m = (warp_m + lane_m) * VEC, thread_n = (warp_n + lane_n) * COLUMNS;
+        // Row i and column j of this thread's elements.
+        auto row = [&](int i) { return first_m + thread_m + i / VEC * M_DIM * VEC + i % VEC; };
+        auto column = [&](int j) { return first_n + thread_n + j / COLUMNS * N_DIM * COLUMNS + j % COLUMNS; };
+
         Element *const base_c = (Element *)g.c + matrix * g.stride_c;
         const Scalars scalars = {scalar(g.alpha), scalar(g.beta)};
         const bool whole = g.ldc % VEC == 0 && (unsigned long long)base_c % (VEC * SIZE) == 0;
@@ -292,8 +310,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) classic(const 
         if (steps > 0) {
             OperandA a;
             OperandB b;
-            a.start((const Element *)g.a + matrix * g.stride_a, g.texture_a, g.lda, first_m, g.m, k_first);
-            b.start((const Element *)g.b + matrix * g.stride_b, g.texture_b, g.ldb, first_n, g.n, k_first);
+            a.start((const Element *)g.a + matrix * g.stride_a, g.texture_a, g.lda, thread, first_m, g.m, k_first);
+            b.start((const Element *)g.b + matrix * g.stride_b, g.texture_b, g.ldb, thread, first_n, g.n, k_first);
 
             auto multiply = [&](const Element *tiles) {
 #if MMA
@@ -301,19 +319,26 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) classic(const 
                 // product may be any: neighbours in shared memory, which one read brings.
                 const Element *from_a = tiles + lane_n * A_STEP_K + thread_m;
                 const Element *from_b = tiles + A_ELEMENTS + lane_n * B_STEP_K + (2 * warp_n + lane_m) * (COLUMNS / 2);
-                UNROLL for (int k = 0; k < K_BLK; k += 4) {
-                    Pack<VEC> x[M_THR / VEC];
-                    Pack<COLUMNS / 2> y[N_THR / COLUMNS];
-                    UNROLL for (int i = 0; i < M_THR / VEC; i++)
-                        x[i].vector = *(const Access *)(from_a + k * A_STEP_K + i * M_DIM * VEC);
-                    UNROLL for (int j = 0; j < N_THR / COLUMNS; j++)
-                        y[j].vector = *(const uint4 *)(from_b + k * B_STEP_K + j * N_DIM * COLUMNS);
+                UNROLL for (int k = 0; k < K_BLK; k += 4 * QUADS) {
+                    Pack<VEC> x[QUADS][M_THR / VEC];
+                    Pack<COLUMNS / 2> y[QUADS][N_THR / COLUMNS];
+                    UNROLL for (int q = 0; q < QUADS; q++) {
+                        UNROLL for (int i = 0; i < M_THR / VEC; i++)
+                            x[q][i].vector = *(const Access *)(from_a + (k + 4 * q) * A_STEP_K + i * M_DIM * VEC);
+                        UNROLL for (int j = 0; j < N_THR / COLUMNS; j++)
+                            y[q][j].vector = *(const uint4 *)(from_b + (k + 4 * q) * B_STEP_K + j * N_DIM * COLUMNS);
+                    }
                     UNROLL for (int j = 0; j < N_THR / COLUMNS; j++) UNROLL for (int h = 0; h < COLUMNS / 2; h++)
                         UNROLL for (int i = 0; i < M_THR; i += 2) {
                             const int left = j * COLUMNS + h, right = left + COLUMNS / 2;
-                            mma_16x8x4(c[left][i], c[right][i], c[left][i + 1], c[right][i + 1],
-                                                x[i / VEC].element[i % VEC], x[(i + 1) / VEC].element[(i + 1) % VEC],
-                                                y[j].element[h]);
+                            Element sums[4] = {c[left][i], c[right][i], c[left][i + 1], c[right][i + 1]};
+                            Element rows[QUADS][2], columns[QUADS];
+                            UNROLL for (int q = 0; q < QUADS; q++) {
+                                UNROLL for (int r = 0; r < 2; r++) rows[q][r] = x[q][(i + r) / VEC].element[(i + r) % VEC];
+                                columns[q] = y[q][j].element[h];
+                            }
+                            product(sums, rows, columns);
+                            c[left][i] = sums[0], c[right][i] = sums[1], c[left][i + 1] = sums[2], c[right][i + 1] = sums[3];
                         }
                 }
 #else

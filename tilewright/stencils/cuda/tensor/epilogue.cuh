@@ -1,11 +1,7 @@
 // What the epilogues share: how the vectors of a warp's part of C are read and written.
 #pragma once
 
-// Opaque copy: it stops the compiler from hoisting address arithmetic out of loops and holding it in registers.
-INLINE long long opaque(long long x) {
-    asm volatile("" : "+l"(x));
-    return x;
-}
+#include "lib/opaque.cuh"
 
 // Registers for what is read of C: what a resident block leaves beside accumulators, addresses and prefetched fragments.
 // Addresses are those of products, and where tall parts of a warp read narrow vectors, of more of these; the compiler of CUDA
@@ -16,17 +12,21 @@ constexpr int BESIDE = 84 + NARROW + AHEAD * FRAGMENT_REGISTERS;
 #else
 constexpr int BESIDE = 72 + NARROW + AHEAD * FRAGMENT_REGISTERS;
 #endif
-constexpr int GRANTED = 65536 / (THREADS * BLOCKS) < 255 ? 65536 / (THREADS * BLOCKS) : 255;
+// Each of an SM's four schedulers has a quarter of its registers, for the warps that fall to it.
+constexpr int OF_SCHEDULER = (WARPS * BLOCKS + 3) / 4, QUARTER = 65536 / 4 / 32 / OF_SCHEDULER / 8 * 8;
+constexpr int GRANTED = QUARTER < 255 ? QUARTER : 255;
 constexpr int LEFT = GRANTED - (int)sizeof(Accumulators) / 4 - BESIDE, ROOM = LEFT < 8 ? 8 : LEFT < 64 ? LEFT : 64;
-// Where there is room, the next vectors are read before these are used.
-constexpr int SETS = ROOM >= 48 && !EARLY_C ? 2 : 1;
+// Where there is room, the next vectors are read before these are used; single halves have more addresses.
+constexpr int SETS = ROOM >= (VEC_C * SIZE < 4 ? 64 : 48) && !EARLY_C ? 2 : 1;
 
 INLINE constexpr int least(int a, int b) { return a < b ? a : b; }
 
-// Of so many vectors of COUNT elements, those that are read together: few where each needs a test of its borders.
+// Of so many vectors of COUNT elements, those that are read together: few where each needs a test of its borders. Single halves
+// are there or not, and each has an address of its own: more than eight take registers that accumulators need.
 template <int COUNT, bool INSIDE> INLINE constexpr int read_together(int vectors) {
     const int each = COUNT * SIZE < 4 ? 1 : COUNT * SIZE / 4, most = ROOM / SETS / each;
-    return most < 1 ? 1 : least(least(most, INSIDE ? 16 : 2), vectors);
+    const int some = COUNT * SIZE < 4 ? 8 : INSIDE ? 16 : 2;
+    return most < 1 ? 1 : least(least(most, some), vectors);
 }
 
 // Starts to copy a lane's whole vectors of C to shared memory. The others are read when they are used.

@@ -35,9 +35,51 @@ struct Epilogue {
         prefetch_vectors<LaneVectors, INSIDE>(tile, ldc, prefetched, lane);
     }
 
+    // Whether a turn of a loop takes a few of a lane's vectors. There are many narrow ones, 24 where 16 columns of 48 rows are
+    // staged; written out, their rows, columns and borders are known long before they are used, and spill. Single elements whose
+    // lane has the same rows in each column are written out all the same: a row is known once, and a column to the whole warp.
+    static constexpr bool SAME_ROWS = LaneVectors::RUNS % 32 == 0 || 32 % LaneVectors::RUNS == 0;
+    static constexpr bool LOOPED = VEC_C * SIZE <= 4 && !COMPLEX && !EARLY_C && !(VEC_C == 1 && SAME_ROWS);
+    static constexpr int TURN = 4;
+
+    template <bool INSIDE>
+    static INLINE void store_looped(const Accumulators &sum, const WarpTile &tile, long long ldc, const Scalars &s, Out *out,
+                                    int lane) {
+        constexpr int RUNS = LaneVectors::RUNS;
+        UNROLL for (int first = 0; first < WARP_N; first += OUT_COLUMNS) {
+            const int vectors = RUNS * (INSIDE ? OUT_COLUMNS : min(OUT_COLUMNS, tile.columns - first));  // in columns of C
+            if (vectors <= 0) return;
+            Stored *const c = tile.c + first * ldc;
+            Pack<VEC_C> next[TURN];
+            auto load_turn = [&](int run) {
+                UNROLL for (int i = 0; i < TURN; i++) {
+                    const int vector = run + 32 * i, row = vector % RUNS * VEC_C, column = vector / RUNS;
+                    if (vector < vectors) load_c<VEC_C, INSIDE>(next[i], c + row + column * ldc, tile.rows - row);
+                }
+            };
+            load_turn(lane);
+            __syncwarp();  // the columns before these have been read
+            stage_columns(out, sum, first, lane);
+            __syncwarp();
+            _Pragma("unroll 1") for (int run = lane; run < vectors; run += 32 * TURN) {
+                Pack<VEC_C> old[TURN];
+                UNROLL for (int i = 0; i < TURN; i++) old[i] = next[i];
+                load_turn(run + 32 * TURN);
+                UNROLL for (int i = 0; i < TURN; i++) {
+                    const int vector = run + 32 * i, row = vector % RUNS * VEC_C, column = vector / RUNS;
+                    if (vector >= vectors) break;
+                    const float *const from = out + column * OUT_PITCH + row;
+                    auto sum_of = [&](int v) { return from[v]; };
+                    store_c<VEC_C, INSIDE>(c + row + column * ldc, s, tile.rows - row, old[i], sum_of);
+                }
+            }
+        }
+    }
+
     template <bool INSIDE>
     static INLINE void store(const Accumulators &sum, const WarpTile &tile, long long ldc, const Scalars &s, Out *out,
                              const Stored *prefetched, int lane) {
+        if constexpr (LOOPED) return store_looped<INSIDE>(sum, tile, ldc, s, out, lane);
         Stored *const c = tile.c;
         const int rows = tile.rows, columns = tile.columns;
         constexpr int ROUNDS = LaneVectors::ROUNDS, EACH = read_together<VEC_C, INSIDE>(ROUNDS);
