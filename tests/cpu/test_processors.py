@@ -78,6 +78,24 @@ def test_interleaved_matrices_from_memory_do_not_spill(name: str, apart: bool) -
         assert not facts["spills"], f"{problem.key}, {config}"
 
 
+def test_few_rows_of_interleaved_matrices_are_asked_for_where_the_processor_follows_fewer() -> None:
+    def turns(name: str, text: str, apart: bool) -> int:
+        (problem,) = Problem.parse(f"{text}@4000000/all")
+        problem = problem.with_(stride_c=problem.m * problem.n) if apart else problem
+        device = spills.processor(name)
+        config = STENCILS["compact"].default(problem, device)
+        assert not STENCILS["compact"].space(problem, device).why(config)
+        facts = llvm.facts(STENCILS["compact"].source(problem, config, device), device)
+        assert not facts["spills"], f"{problem.key}, {config}"
+        return int(config["prefetch"])
+
+    for text in ("d:3x3x3", "z:2x3x4"):
+        assert [turns("znver4", text, apart) for apart in (False, True)] == [2, 2]
+    # Twelve rows of A and B.
+    for text in ("s:2x2x3", "c:4x2x2"):
+        assert [turns("znver4", text, apart) for apart in (False, True)] == [2, 0]
+
+
 @pytest.mark.parametrize(
     ("name", "spelling", "trans", "alpha", "beta"),
     [

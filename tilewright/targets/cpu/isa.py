@@ -168,7 +168,8 @@ class Family:
     results go through a buffer where they do not fill lines by themselves; beyond it ordinary stores hide
     behind them. 0: all go through the buffer, those that fill lines too. ``fma_bits``: bits that a
     multiply-add unit takes at once; shorter vectors cost as much, longer ones as many such pieces. ``pairs``:
-    products of pairs of bfloat16 come as fast as multiply-adds of as many bits.
+    products of pairs of bfloat16 come as fast as multiply-adds of as many bits. ``turns``: how many turns
+    ahead few rows of interleaved matrices are asked for; 0: as ``prefetch`` and ``least`` say.
     """
 
     name: str
@@ -181,6 +182,7 @@ class Family:
     staged: int = 0
     fma_bits: int = 256
     pairs: bool = False
+    turns: int = 0
 
     @property
     def memory(self) -> tuple[int, int, int, bool, bool, int]:
@@ -210,8 +212,10 @@ FAMILIES = (
     # mean of the others (0.89 to 2.4, z 32 1.77); two and four were no better. Results that do not fill lines
     # left faster through the buffer up to some 65 cycles for a thousand bytes, and by ordinary stores above
     # (bench/results/znver4-avx512/stores.jsonl). Pairs of bfloat16 ran 1.1 to 2.5 times as fast as numbers
-    # that are widened, at 8 and more rows (halves.jsonl there).
-    Family("Zen 4", ("znver4",), 1, least=12 << 10, runs=False, staged=65, pairs=True),
+    # that are widened, at 8 and more rows (halves.jsonl there). Interleaved matrices of up to 32 rows ran
+    # 1.08 times as fast with two turns asked for ahead as with none, four and eight 0.96 and 0.85 (timed
+    # once, not kept).
+    Family("Zen 4", ("znver4",), 1, least=12 << 10, runs=False, staged=65, pairs=True, turns=2),
     # Those before it were not timed.
     Family("Zen", ("znver",), 0),
     # Ordinary stores with operands, C among them, asked for two products ahead were as fast as any other way
@@ -246,8 +250,9 @@ def family(cpu: str) -> Family | None:
 def family_limits(cpu: str) -> dict[str, int]:
     """What ``Device.limits`` says of a processor that LLVM calls ``cpu``, the fields of ``Family``:
     ``prefetch``, ``prefetch_bytes`` (``ahead``), ``prefetch_least`` (``least``), ``prefetch_runs``
-    (``runs``), ``streams``, ``staged``, ``fma_bits`` and ``pairs``. Where the table lacks it nothing is asked
-    for, large results are streamed, units have 256 bits, and pairs of bfloat16 are slow."""
+    (``runs``), ``streams``, ``staged``, ``fma_bits``, ``pairs`` and ``prefetch_turns`` (``turns``). Where
+    the table lacks it nothing is asked for, large results are streamed, units have 256 bits, and pairs of
+    bfloat16 are slow."""
     found = family(cpu) or Family("", (), 0)
     return {
         "prefetch": found.prefetch,
@@ -258,6 +263,7 @@ def family_limits(cpu: str) -> dict[str, int]:
         "staged": found.staged,
         "fma_bits": found.fma_bits,
         "pairs": int(found.pairs),
+        "prefetch_turns": found.turns,
     }
 
 

@@ -62,6 +62,12 @@ FEW, MANY = 32, 100
 runs of lines. Both were chosen on a Cascade Lake processor."""
 
 
+TRACKED = 14
+"""Rows of A and B, beside a C that lies apart, that a Zen 4 follows by itself: with more of them two turns
+ahead ran 1.12 times as fast as none in 20 problems, 1.01 at least, with fewer 1.00 in 12, 0.87 at least;
+where C is interleaved, too, 1.04 in 40, three below 0.97 (timed once after that was chosen, not kept)."""
+
+
 AHEAD = 1
 """Packs that are asked for ahead. On one core of a Zen 4 one was as fast as two and four, in float32 1.2
 times as fast, and none 0.4 to 1 of that (no file); other processors were not asked."""
@@ -254,8 +260,13 @@ class CompactStencil(CpuStencil):
         apart = p.stride_c != 1 and bool(ordered(device))
         past: tuple[str, ...] = () if apart else ("staged", "stream")
         chosen = from_memory(p, device, space, valid[0], past)
-        if p.footprint <= device.knee() or sum(rows_of(p)) <= FEW or apart:
+        if p.footprint <= device.knee() or apart:
             return chosen
+        if sum(rows_of(p)) <= FEW:
+            turns = device.limits.get("prefetch_turns", 0)
+            asking = chosen.with_(prefetch=turns) if turns else chosen
+            tracked = p.stride_c != 1 and sum(rows_of(p)[:2]) <= TRACKED
+            return chosen if tracked or space.why(asking) else asking
         # Whole runs of lines from each row, as many as the second level has room for twice, by the best parts
         # of C that leave registers for asking.
         run = 8 if sum(rows_of(p)) <= MANY else 16
