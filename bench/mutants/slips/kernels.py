@@ -173,8 +173,8 @@ SLIPS: tuple[Slip, ...] = (
     ),
     Slip(
         "tilewright/stencils/cuda/tensor/epilogue_staged.cuh",
-        "__syncwarp();  // the columns before these have been read",
-        "// the columns before these have been read",
+        "                __syncwarp();  // the columns before these have been read",
+        "                // the columns before these have been read",
         f"{_EMULATED}/test_tensor.py -k stages_columns",
     ),
     Slip(
