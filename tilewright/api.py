@@ -20,7 +20,7 @@ from tilewright.errors import ArgumentError
 from tilewright.model import Gemm, GroupedProblem, Problem, parsed
 from tilewright.planning import alike, dispatch
 from tilewright.runtime import contraction_calls
-from tilewright.runtime.call_cache import DEVICE, FAST, GEMM, INTO
+from tilewright.runtime.call_cache import DEVICE, FAST, GEMM, INTO, NEW
 from tilewright.runtime.chain_calls import again
 from tilewright.runtime.gaps import is_gap
 
@@ -166,11 +166,22 @@ def gemm(
         return _gemm_in(*how, (alpha, beta, trans_a, trans_b), a, b, c, out, dtype)
     if dtype is not None:
         return _gemm_of_pairs((alpha, beta, trans_a, trans_b), a, b, c, out, dtype)
-    if type(a) is np.ndarray and out is not None and (c is None or c is out or beta == 0):
+    if type(a) is np.ndarray:
         try:
-            look = (a.shape, a.strides, a.dtype.char, b.shape, b.strides, out.strides)
-            if GEMM[(*look, alpha, beta, trans_a, trans_b)](a, b, out) is not NotImplemented:
-                return out
+            look = (a.shape, a.strides, a.dtype.char, b.shape, b.strides)
+            if out is None:
+                function, shape, kind, make = NEW[(*look, alpha, beta, trans_a, trans_b)]
+                like = beta == 0 or (type(c) is np.ndarray and c.shape == shape and c.dtype is kind)
+                if like:
+                    made = make(shape, kind)
+                    if beta != 0:
+                        made[...] = c
+                    if function(a, b, made) is not NotImplemented:
+                        return made
+            elif c is None or c is out or beta == 0:
+                found = GEMM[(*look, out.strides, alpha, beta, trans_a, trans_b)]
+                if found(a, b, out) is not NotImplemented:
+                    return out
         except (KeyError, AttributeError, TypeError):
             pass
     calls = DEVICE.get(type(a))

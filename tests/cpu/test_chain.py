@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
+from tilewright.calls import product
 from tilewright.dtypes import BFLOAT16, COMPLEX_HALF
 from tilewright.errors import ArgumentError, DTypeError
 
@@ -39,6 +40,31 @@ def test_a_covariance_and_its_step(dtype: Any, bound: float) -> None:
     # In place, where the operand is read as it was.
     assert tw.chain(f, p, f.conj().mT, add=q, out=p) is p
     assert np.array_equal(p, got)
+
+
+@pytest.mark.parametrize("rows", [6, 140])
+def test_a_second_chain_plans_no_product(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels' products, and NumPy's."""
+    tw.forget()
+    ways = [
+        (drawn(3, rows, rows), drawn(3, rows, rows), drawn(3, rows, rows), drawn(rows, rows))
+        for _ in range(2)
+    ]
+
+    def check(a: Array, b: Array, c: Array, add: Array) -> None:
+        out = np.empty_like(a)
+        np.testing.assert_allclose(tw.chain(a, b, c), a @ b @ c, rtol=1e-10, atol=1e-8)
+        np.testing.assert_allclose(tw.chain(a, b.mT, add=add), a @ b.mT + add, rtol=1e-10, atol=1e-8)
+        assert tw.chain(a, b, c, add=add, out=out) is out
+        np.testing.assert_allclose(out, a @ b @ c + add, rtol=1e-10, atol=1e-8)
+
+    check(*ways[0])
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("the slow path")
+
+    monkeypatch.setattr(product, "run", refuse)
+    check(*ways[1])
 
 
 def test_complex_half() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -102,3 +102,71 @@ def test_a_number_comes_back_as_a_number() -> None:
         assert type(got) is np.float64
         assert got == pytest.approx(float(np.matmul(v, v)))
     assert type(tw.matmul(v.astype("i4"), v.astype("i4"))) is np.int32
+
+
+LETTERS = ("n", "t", "c")
+SCALARS: list[tuple[complex, complex]] = [(1, 0), (-2.5, 0), (1, 1), (0.5, -3)]
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_a_second_gemm_is_not_planned_either(
+    shape: tuple[int, ...], dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Into an array that is there, into a new one, with one to add and without, in all transpositions."""
+    turn = {"n": lambda x: x, "t": lambda x: x.swapaxes(1, 2), "c": lambda x: x.conj().swapaxes(1, 2)}
+    first, second = ([filled(shape, dtype, seed=seed + i) for i in range(3)] for seed in (0, 7))
+
+    def calls(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> Iterator[None]:
+        for at, (alpha, beta) in enumerate(SCALARS):
+            left, right = LETTERS[at % 3], LETTERS[(at + 1) % 3]
+            options: dict[str, Any] = {"alpha": alpha, "beta": beta, "trans_a": left, "trans_b": right}
+            product = alpha * np.matmul(turn[left](a), turn[right](b))
+            before = c.copy()
+            made = tw.gemm(a, b, c, **options)
+            close(made, (product + beta * before).astype(dtype))
+            np.testing.assert_array_equal(c, before)
+            assert made.base is None or not np.shares_memory(made, c)
+            into = c.copy()
+            assert tw.gemm(a, b, **options, out=into) is into
+            close(into, (product + beta * before).astype(dtype))
+            if beta == 0:
+                close(tw.gemm(a, b, **options), product.astype(dtype))
+            yield
+
+    tw.forget()
+    assert len(list(calls(*first))) == len(SCALARS)
+
+    def refuse(*_: Any) -> None:
+        raise AssertionError("the slow path")
+
+    monkeypatch.setattr(product, "gemm", refuse)
+    assert len(list(calls(*second))) == len(SCALARS)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_a_second_gemm_sees_what_is_not_as_before(shape: tuple[int, ...]) -> None:
+    a, b, c = (filled(shape, seed=seed) for seed in range(3))
+    want = np.matmul(a, b) + 2 * c
+    for _ in range(2):
+        close(tw.gemm(a, b, c, beta=2), want)
+    # What is added may be of another shape or class, and has to be there.
+    close(tw.gemm(a, b, c[:1], beta=2), np.matmul(a, b) + 2 * c[:1])
+    close(np.asarray(tw.gemm(a, b, c.view(Other), beta=2)), want)
+    close(tw.gemm(a, b, c.tolist(), beta=2), want)
+    with pytest.raises(ArgumentError, match="without c"):
+        tw.gemm(a, b, beta=2)
+    close(tw.gemm(a.astype("f4"), b.astype("f4"), c.astype("f4"), beta=2), want.astype("f4"))
+    readonly = np.zeros(shape)
+    close(tw.gemm(a, b, out=readonly), np.matmul(a, b))
+    readonly.flags.writeable = False
+    with pytest.raises(ArgumentError, match="out"):
+        tw.gemm(a, b, out=readonly)
+    # A result over its own operand.
+    both = a.copy()
+    tw.gemm(both, b, out=both)
+    close(both, np.matmul(a, b))
+
+
+class Other(np.ndarray):
+    """A class of arrays that may mean something else by everything."""

@@ -17,13 +17,13 @@ from tilewright.arrays.layout import ACCEPTED, LETTERS, broadcast, promoted
 from tilewright.arrays.overlap import may_share, same
 from tilewright.arrays.view import Layout, broadcast_to
 from tilewright.calls import product
-from tilewright.calls.spec import Options, checked_out, gemm_spec
+from tilewright.calls.spec import Options, ProductSpec, checked_out, gemm_spec
 from tilewright.errors import ArgumentError, DTypeError
 from tilewright.forks import making
 from tilewright.model import Plan
 from tilewright.planning import chains, dispatch
-from tilewright.runtime import call_cache
-from tilewright.runtime.backend import Backend
+from tilewright.runtime import call_cache, host_calls
+from tilewright.runtime.backend import Backend, Call
 from tilewright.runtime.backends import backend_of
 
 PLAIN, ADDED = Options(), Options(beta=1)
@@ -130,7 +130,8 @@ def _run(backend: Backend, spec: ChainSpec, target: Layout | None) -> Done:
     else:
         # Matrices that are still to be read must not be overwritten.
         result, fresh = backend.empty(spec.shape, spec.dtype), True
-    job = chain_of(factors, add, result)
+    # No stencil of a processor takes a chain.
+    job = chain_of(factors, add, result) if backend.kind == "cuda" else None
     if isinstance(job, ChainJob):
         run = planned(backend, job)[1]
         if run is not None:
@@ -172,9 +173,25 @@ def _composed(backend: Backend, factors: Sequence[Layout], add: Layout | None, o
         one, other = (b, c) if right_first(factors) else (a, b)
         first = gemm_spec(PLAIN, one, other)
         between = backend.empty(first.shape, out.dtype)
-        product.run(backend, first, between, fresh=True)
+        _multiply(backend, first, between)
         left, right = (a, between) if right_first(factors) else (between, c)
     if add is not None:
         backend.assign(out, add)
     options = PLAIN if add is None else ADDED
-    product.run(backend, gemm_spec(options, left, right, add), out, fresh=True)
+    _multiply(backend, gemm_spec(options, left, right, add), out)
+
+
+def _multiply(backend: Backend, spec: ProductSpec, out: Layout) -> None:
+    """One product of a chain into an array that overlaps nothing; in this process's memory by what serves
+    such calls of ``gemm``, if there were any before."""
+    if backend.kind != "cpu":
+        product.run(backend, spec, out, fresh=True)
+        return
+    a, b, scalars = spec.a, spec.b, spec.options.scalars
+    call = Call((*scalars, *spec.options.trans), a, b, out, (a, b, out), scalars)
+    known = host_calls.known(call)
+    if known is not None and known(a, b, out) is not NotImplemented:
+        return
+    done = product.run(backend, spec, out, fresh=True)
+    if done.plainly:
+        backend.remember(done.bound, call)

@@ -155,10 +155,13 @@ class Host(NumpyArrays):
     def remember(self, bound: Any, call: Call, memo: dict[Any, Any] | None = None) -> None:
         if bound is not None:
             function = self.function(bound, call.arrays)
-        elif call.tag == host_calls.MATMUL and self._numpy_does(call.arrays[-1].dtype):
+        elif not self._numpy_does(call.arrays[-1].dtype):
+            return
+        elif call.tag == host_calls.MATMUL:
             function = host_calls.of_numpy(call.arrays[-1].dtype)
         else:
-            return
+            kind = call.arrays[-1].dtype
+            function = host_calls.by_numpy(kind, self.multiply, call.scalars, call.trans)
         if function is not None:
             host_calls.remember(call, function)
 

@@ -30,6 +30,9 @@ INTO: dict[Any, Any] = {}
 GEMM: dict[Any, Any] = {}
 """The same for ``gemm`` into ``out``."""
 
+NEW: dict[Any, Any] = {}
+"""The same for ``gemm`` without ``out``; beside each what makes its result."""
+
 BOUND: dict[Any, Any] = {}
 """Plans with their bound kernels, by the memory that the arrays are in, job, scalars and what is forced."""
 
@@ -61,7 +64,7 @@ class Holder(Protocol):
 
 
 _DICTIONARIES: tuple[dict[Any, Any], ...] = (
-    *(FAST, INTO, GEMM, BOUND, PLANS, POINTERS),
+    *(FAST, INTO, GEMM, NEW, BOUND, PLANS, POINTERS),
     *(CHAINS, CONTRACTIONS, LOOKERS, DEVICE),
 )
 _functions: list[Callable[..., Any]] = [*dispatch.CACHED]

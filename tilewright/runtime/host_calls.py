@@ -11,7 +11,7 @@ from tilewright.arrays.numpy_ import ALIGN_FROM, new_output
 from tilewright.arrays.view import Array, Layout
 from tilewright.runtime import call_cache
 from tilewright.runtime.backend import Call, Function
-from tilewright.runtime.call_cache import FAST, GEMM, INTO
+from tilewright.runtime.call_cache import FAST, GEMM, INTO, NEW
 
 MATMUL = "matmul"
 """The tag of ``matmul``'s calls; those of ``gemm`` are its scalars and letters."""
@@ -27,6 +27,16 @@ def remember(call: Call, function: Function) -> None:
         # The very array, so that the next call finds its strides by asking it.
         entries, tag = (INTO, ()) if call.tag == MATMUL else (GEMM, call.tag)
         call_cache.keep(entries, (*looks(a, b), result.strides, *tag), function)
+    elif call.tag != MATMUL and isinstance(result, np.ndarray) and result.flags.c_contiguous:
+        # A result like those that are made, with a copy of c in it if there is one.
+        call_cache.keep(NEW, (*looks(a, b), *call.tag), (function, result.shape, result.dtype, maker(result)))
+
+
+def known(call: Call) -> Function | None:
+    """What serves a call of ``gemm`` into ``out`` like one that was remembered."""
+    a, b, result = call.arrays
+    found: Function | None = GEMM.get((*looks(a, b), result.strides, *call.tag))
+    return found
 
 
 def of_numpy(kind: np.dtype[Any]) -> Function:
@@ -37,6 +47,28 @@ def of_numpy(kind: np.dtype[Any]) -> Function:
         if not (a.dtype is b.dtype is out.dtype is kind and type(b) is type(out) is np.ndarray):
             return NotImplemented
         return np.matmul(a, b, out) if out.flags.writeable else NotImplemented
+
+    return call
+
+
+def by_numpy(
+    kind: np.dtype[Any],
+    multiply: Callable[..., None],
+    scalars: tuple[complex, complex],
+    trans: tuple[str, str],
+) -> Function:
+    """The same for ``gemm``: ``multiply`` is the backend's, which takes what is to be conjugated."""
+    turned_a, turned_b = (letter != "n" for letter in trans)
+    conj = tuple(letter == "c" and kind.kind == "c" for letter in trans)
+
+    def call(a: Any, b: Any, out: Any) -> Any:
+        if not (a.dtype is b.dtype is out.dtype is kind and type(b) is type(out) is np.ndarray):
+            return NotImplemented
+        if not out.flags.writeable:
+            return NotImplemented
+        left = a.swapaxes(-2, -1) if turned_a else a
+        multiply(left, b.swapaxes(-2, -1) if turned_b else b, out, scalars, conj)
+        return out
 
     return call
 
