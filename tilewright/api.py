@@ -167,23 +167,9 @@ def gemm(
     if dtype is not None:
         return _gemm_of_pairs((alpha, beta, trans_a, trans_b), a, b, c, out, dtype)
     if type(a) is np.ndarray:
-        try:
-            look = (a.shape, a.strides, a.dtype.char, b.shape, b.strides)
-            if out is None:
-                function, shape, kind, make = NEW[(*look, alpha, beta, trans_a, trans_b)]
-                like = beta == 0 or (type(c) is np.ndarray and c.shape == shape and c.dtype is kind)
-                if like:
-                    made = make(shape, kind)
-                    if beta != 0:
-                        made[...] = c
-                    if function(a, b, made) is not NotImplemented:
-                        return made
-            elif c is None or c is out or beta == 0:
-                found = GEMM[(*look, out.strides, alpha, beta, trans_a, trans_b)]
-                if found(a, b, out) is not NotImplemented:
-                    return out
-        except (KeyError, AttributeError, TypeError):
-            pass
+        result = _gemm_before((alpha, beta, trans_a, trans_b), a, b, c, out)
+        if result is not NotImplemented:
+            return result
     calls = DEVICE.get(type(a))
     if calls is not None:
         result = calls.gemm(calls.memo, (alpha, beta, trans_a, trans_b), a, b, c, out, beta)
@@ -536,11 +522,45 @@ def _gemm_of_pairs(
     return product.gemm(Options.of(*scalars, pairs=True), a, b, c, out)
 
 
+def _gemm_before(tag: tuple[Any, ...], a: Any, b: Any, c: Any, out: Any) -> Any:
+    """A call of ``gemm`` on an array of NumPy's like one before, which was remembered under ``tag``, its
+    scalars first; else ``NotImplemented``."""
+    try:
+        look, added = (a.shape, a.strides, a.dtype.char, b.shape, b.strides), tag[1] != 0
+        if out is not None:
+            if added and c is not None and c is not out:
+                return NotImplemented
+            return (
+                out if GEMM[(*look, out.strides, *tag)](a, b, out) is not NotImplemented else NotImplemented
+            )
+        function, shape, kind, make = NEW[(*look, *tag)]
+        if added and not (type(c) is np.ndarray and c.shape == shape and c.dtype is kind):
+            return NotImplemented
+        made = make(shape, kind)
+        if added:
+            made[...] = c
+        return made if function(a, b, made) is not NotImplemented else NotImplemented
+    except (KeyError, AttributeError, TypeError):
+        return NotImplemented
+
+
 def _matmul_in(math: str, deterministic: bool, a: Any, b: Any, out: Any, dtype: str | None) -> Any:
     """``matmul`` that multiplies in another way than ieee, or is deterministic."""
-    calls = DEVICE.get(type(a))
+    calls, tag = DEVICE.get(type(a)), product.tag_of(math, deterministic)
+    if type(a) is np.ndarray and dtype is None:
+        try:
+            look = (a.shape, a.strides, a.dtype.char, b.shape, b.strides)
+            if out is None:
+                function, shape, kind, make = FAST[(*look, tag)]
+                result = function(a, b, make(shape, kind))
+            else:
+                result = INTO[(*look, out.strides, tag)](a, b, out)
+            if result is not NotImplemented:
+                return result
+        except (KeyError, AttributeError, TypeError):
+            pass
     if calls is not None and dtype is None:
-        result = calls(calls.memo, product.tag_of(math, deterministic), a, b, out)
+        result = calls(calls.memo, tag, a, b, out)
         if result is not NotImplemented:
             return result
     options = Options(pairs=of_pairs(dtype), math=math, deterministic=deterministic)
@@ -559,10 +579,13 @@ def _gemm_in(
 ) -> Any:
     """``gemm`` that multiplies in another way than ieee, or is deterministic."""
     calls = DEVICE.get(type(a))
-    if calls is not None and dtype is None:
+    if dtype is None and (calls is not None or type(a) is np.ndarray):
         tag = (*scalars, *((math,) if math != "ieee" else ()))
         tag = (*tag, product.DETERMINISTIC) if deterministic else tag
-        result = calls.gemm(calls.memo, tag, a, b, c, out, scalars[1])
+        if calls is None:
+            result = _gemm_before(tag, a, b, c, out)
+        else:
+            result = calls.gemm(calls.memo, tag, a, b, c, out, scalars[1])
         if result is not NotImplemented:
             return result
     options = Options.of(*scalars, pairs=of_pairs(dtype), math=math, deterministic=deterministic)

@@ -168,5 +168,31 @@ def test_a_second_gemm_sees_what_is_not_as_before(shape: tuple[int, ...]) -> Non
     close(both, np.matmul(a, b))
 
 
+def test_a_second_deterministic_call_is_not_planned_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    tw.forget()
+    a, b, c = (filled((6, 5, 5), seed=seed) for seed in range(3))
+
+    def calls() -> list[np.ndarray]:
+        made = tw.matmul(a, b, deterministic=True)
+        into = tw.matmul(a, b, np.empty_like(a), deterministic=True)
+        added = tw.gemm(a, b, c, beta=2, deterministic=True)
+        return [made, into, added, tw.gemm(a, b, out=np.empty_like(a), deterministic=True)]
+
+    first = calls()
+    close(first[0], np.matmul(a, b))
+    close(first[2], np.matmul(a, b) + 2 * c)
+
+    def refuse(*_: Any) -> None:
+        raise AssertionError("the slow path")
+
+    for name in ("matmul", "gemm"):
+        monkeypatch.setattr(product, name, refuse)
+    for before, again in zip(first, calls(), strict=True):
+        np.testing.assert_array_equal(before, again)
+    # A call that promises nothing has a kernel of its own.
+    with pytest.raises(AssertionError, match="slow path"):
+        tw.matmul(a, b)
+
+
 class Other(np.ndarray):
     """A class of arrays that may mean something else by everything."""

@@ -14,22 +14,27 @@ from tilewright.runtime.backend import Call, Function
 from tilewright.runtime.call_cache import FAST, GEMM, INTO, NEW
 
 MATMUL = "matmul"
-"""The tag of ``matmul``'s calls; those of ``gemm`` are its scalars and letters."""
+"""The tag of ``matmul``'s plain calls; those of others are words, too, and those of ``gemm`` its scalars, its
+letters and words."""
 
 
 def remember(call: Call, function: Function) -> None:
     """Serve calls like this one by a builtin, where a public function looks for it."""
     a, b, result = call.arrays
-    if call.out is None and call.tag == MATMUL:
-        made = scalar(function) if result.shape == () else function
-        call_cache.keep(FAST, looks(a, b), (made, result.shape, result.dtype, maker(result)))
+    look = looks(a, b)
+    if isinstance(call.tag, str):
+        tag = () if call.tag == MATMUL else (call.tag,)
+        if call.out is None:
+            made = scalar(function) if result.shape == () else function
+            call_cache.keep(FAST, (*look, *tag), (made, result.shape, result.dtype, maker(result)))
+        elif call.out is result:
+            # The very array, so that the next call finds its strides by asking it.
+            call_cache.keep(INTO, (*look, result.strides, *tag), function)
     elif call.out is result and not call.moved:
-        # The very array, so that the next call finds its strides by asking it.
-        entries, tag = (INTO, ()) if call.tag == MATMUL else (GEMM, call.tag)
-        call_cache.keep(entries, (*looks(a, b), result.strides, *tag), function)
-    elif call.tag != MATMUL and isinstance(result, np.ndarray) and result.flags.c_contiguous:
+        call_cache.keep(GEMM, (*look, result.strides, *call.tag), function)
+    elif isinstance(result, np.ndarray) and result.flags.c_contiguous:
         # A result like those that are made, with a copy of c in it if there is one.
-        call_cache.keep(NEW, (*looks(a, b), *call.tag), (function, result.shape, result.dtype, maker(result)))
+        call_cache.keep(NEW, (*look, *call.tag), (function, result.shape, result.dtype, maker(result)))
 
 
 def known(call: Call) -> Function | None:
