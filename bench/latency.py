@@ -1,6 +1,7 @@
 """What a call costs beside the product, and how long the first one takes: ``python -m bench.latency``.
 
-calls   one 8x8 pair, again and again (us): ``tw.matmul``, ``np.matmul``, a Plan called again with and without
+calls   one 8x8 pair, again and again (us): ``tw.matmul``, ``np.matmul``, ``tw.gemm`` into new results, one
+        that is added to and one that is deterministic, a chain, a Plan called again with and without
         ``out``, and the bare kernel on the same product, called by compiled code; the difference between the
         Plan and the kernel is what Python and the checks cost
 first   from the first ``plan()`` of a fresh process (imports done) to its first result (ms): with an empty
@@ -83,6 +84,10 @@ def calls(letter: str, n: int, rounds: int) -> lines.Line:
         "np.matmul(a, b)": "np.matmul(a, b)",
         "tw.matmul(a, b, out=out)": "tw.matmul(a, b, out=out)",
         "np.matmul(a, b, out=out)": "np.matmul(a, b, out=out)",
+        "tw.gemm(a, b)": "tw.gemm(a, b)",
+        "tw.gemm(a, b, c, beta=1)": "tw.gemm(a, b, out, beta=1)",
+        "tw.gemm(a, b, deterministic)": "tw.gemm(a, b, deterministic=True)",
+        "tw.chain(a, b, a)": "tw.chain(a, b, a)",
         "plan(a, b)": "plan(a, b)",
         "plan(a, b, out=out)": "plan(a, b, out=out)",
     }

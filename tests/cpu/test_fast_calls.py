@@ -196,3 +196,25 @@ def test_a_second_deterministic_call_is_not_planned_either(monkeypatch: pytest.M
 
 class Other(np.ndarray):
     """A class of arrays that may mean something else by everything."""
+
+
+def test_a_plan_of_numpys_takes_the_fast_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b, c = (filled(SHAPES[1], seed=seed) for seed in range(3))
+    plain, added = tw.plan(a, b), tw.plan(a, b, c, alpha=2, beta=-1, trans_a="t")
+    assert plain.plan.stencil is None
+    real = product.gemm
+
+    def refuse(*_: Any) -> None:
+        raise AssertionError("the slow path")
+
+    monkeypatch.setattr(product, "gemm", refuse)
+    close(plain(a, b), np.matmul(a, b))
+    into = c.copy()
+    assert added(a, b, into, out=into) is into
+    close(into, 2 * np.matmul(a.swapaxes(1, 2), b) - c)
+    monkeypatch.setattr(product, "gemm", real)
+    # Other shapes and types are planned for.
+    close(plain(a[:1], b[:1]), np.matmul(a[:1], b[:1]))
+    close(plain(a.astype("f4"), b.astype("f4")), np.matmul(a, b).astype("f4"))
+    with pytest.raises(ArgumentError, match="out"):
+        plain(a, b, out=np.empty((3, 150, 150)))

@@ -79,8 +79,13 @@ class Executable:
             if before is not after
         )
         # With alpha 0 the operands are not read, whatever they hold, and every kernel reads them.
-        plain = not self.copies and out.size > 0 and options.alpha != 0 and found.bound is not None
-        self._function = backend.function(found.bound, self._layouts) if plain else None
+        plain = not self.copies and out.size > 0 and options.alpha != 0
+        if plain and found.bound is not None:
+            self._function = backend.function(found.bound, self._layouts)
+        elif plain and not options.pairs:
+            self._function = backend.otherwise(self._layouts, options.scalars, options.trans)
+        else:
+            self._function = None
 
     def _renew(self) -> None:
         """Plan again if the call cache was emptied."""

@@ -89,5 +89,14 @@ class Backend(ArrayBackend, Protocol):
         """What runs calls on arrays just like these, and finds out itself which are; None where there is no
         such thing."""
 
+    def otherwise(
+        self,
+        arrays: tuple[Layout, Layout, Layout],
+        scalars: tuple[complex, complex],
+        trans: tuple[str, str],
+    ) -> Function | None:
+        """What serves calls of ``gemm`` on arrays like these that no kernel was planned for; None where the
+        slow path has to."""
+
     def remember(self, bound: Any, call: Call, memo: dict[Any, Any] | None = None) -> None:
         """Do calls like this one the short way from now on; ``memo``: that of a plan, None for all calls'."""

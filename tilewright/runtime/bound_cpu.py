@@ -162,10 +162,19 @@ class Host(NumpyArrays):
         elif isinstance(call.tag, str):
             function = host_calls.of_numpy(call.arrays[-1].dtype)
         else:
-            kind = call.arrays[-1].dtype
-            function = host_calls.by_numpy(kind, self.multiply, call.scalars, call.trans)
+            function = self.otherwise(call.arrays, call.scalars, call.trans)
         if function is not None:
             host_calls.remember(call, function)
+
+    def otherwise(
+        self,
+        arrays: tuple[Layout, Layout, Layout],
+        scalars: tuple[complex, complex],
+        trans: tuple[str, str],
+    ) -> Function | None:
+        if not self._numpy_does(arrays[2].dtype):
+            return None
+        return host_calls.by_numpy(self.multiply, arrays, scalars, trans)
 
     @staticmethod
     def _numpy_does(kind: np.dtype[Any]) -> bool:

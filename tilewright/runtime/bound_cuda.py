@@ -341,6 +341,9 @@ class Gpu(GpuArrays):
         """None: an array of a library is asked by the way of that library, ``calls``."""
         return None
 
+    def otherwise(self, *_: Any) -> None:
+        return None
+
     def remember(self, bound: Any, call: Call, memo: dict[Any, Any] | None = None) -> None:
         """Do calls like this one the short way from now on."""
         run = None if bound is None else bound.run

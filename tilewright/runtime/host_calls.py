@@ -57,19 +57,21 @@ def of_numpy(kind: np.dtype[Any]) -> Function:
 
 
 def by_numpy(
-    kind: np.dtype[Any],
     multiply: Callable[..., None],
+    arrays: tuple[Layout, Layout, Layout],
     scalars: tuple[complex, complex],
     trans: tuple[str, str],
 ) -> Function:
-    """The same for ``gemm``: ``multiply`` is the backend's, which takes what is to be conjugated."""
+    """The same for ``gemm`` on arrays with the shapes and the type of these: ``multiply`` is the backend's,
+    which takes what is to be conjugated."""
+    kind, shapes = arrays[2].dtype, tuple(array.shape for array in arrays)
     turned_a, turned_b = (letter != "n" for letter in trans)
     conj = tuple(letter == "c" and kind.kind == "c" for letter in trans)
 
     def call(a: Any, b: Any, out: Any) -> Any:
-        if not (a.dtype is b.dtype is out.dtype is kind and type(b) is type(out) is np.ndarray):
+        if not (type(a) is type(b) is type(out) is np.ndarray and a.dtype is b.dtype is out.dtype is kind):
             return NotImplemented
-        if not out.flags.writeable:
+        if (a.shape, b.shape, out.shape) != shapes or not out.flags.writeable:
             return NotImplemented
         left = a.swapaxes(-2, -1) if turned_a else a
         multiply(left, b.swapaxes(-2, -1) if turned_b else b, out, scalars, conj)
