@@ -44,7 +44,7 @@ TILES = {"threads": (8, 16), "bulk": (8, 16, 32)}
 """KB of a tile."""
 STAGES = 4
 PER_SM = {"threads": (8,), "bulk": (1, 2, 4)}
-STENCILS_THAT_END = ("tiny", "panel", "whole", "single", "tensor", "interleaved")
+STENCILS_THAT_END = ("tiny", "panel", "whole", "single", "middle", "tensor", "interleaved")
 ROOM = 1.3
 """Bytes of each operand's memory, of those that a launch moves."""
 Run = Callable[[], object]

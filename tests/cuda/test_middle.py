@@ -54,8 +54,13 @@ def test_the_default_is_right_in_every_layout(letter: str, size: str) -> None:
         assert MIDDLE.accepts(p, device) is None
         config = MIDDLE.default(p, device)
         # Fewer tiles than blocks, and more: the ring goes round several times.
-        for batch, blocks in ((1, config["blocks"]), (301, device["sms"])):
-            found = verdict(MIDDLE, p, config.with_(blocks=blocks), batch, special=batch == 1)
+        for batch, blocks, per_block in (
+            (1, config["blocks"], 0),
+            (301, device["sms"], 0),
+            (301, device["sms"], 2),
+        ):
+            made = config.with_(blocks=blocks, per_block=per_block)
+            found = verdict(MIDDLE, p, made, batch, special=batch == 1)
             assert found.ok, f"{p.key} @{batch} {config}: {found.why}"
 
 

@@ -18,7 +18,7 @@ from tilewright.stencils.cuda.middle.cost import clocks
 from tilewright.stencils.cuda.middle.needs import TYPES, exchanged, shared_bytes, warps
 from tilewright.stencils.cuda.middle.space import tiles
 from tilewright.stencils.cuda.middle.stencil import LARGEST, MiddleStencil
-from tilewright.stencils.cuda.source import program
+from tilewright.stencils.cuda.source import LAUNCHED, program
 from tilewright.targets.cuda.capability import named
 
 pytestmark = pytest.mark.pure
@@ -63,7 +63,7 @@ def test_every_name_of_the_kernel_is_defined_and_no_other() -> None:
     defines = [name for name, _ in MIDDLE.source(p, MIDDLE.default(p, H200), H200).defines]
     known = set(re.findall(r"^#ifndef (\w+)$", KERNEL + PROBLEM, re.M)) - {"BRAIN"}
     assert sorted(defines) == sorted(known)
-    names = [param.name.upper() for param in MIDDLE.space(p, H200).params]
+    names = [param.name.upper() for param in MIDDLE.space(p, H200).params if param.name not in LAUNCHED]
     block = KERNEL[KERNEL.index("the parameters of the space") : KERNEL.index("what follows from them")]
     assert sorted(re.findall(r"^#ifndef (\w+)$", block, re.M)) == sorted(names)
 
@@ -113,6 +113,29 @@ def test_the_default_is_a_member_that_hardware_runs(p: Problem, device: object) 
 @given(p=problems())
 def test_rules_of_many_configs_are_those_of_each(p: Problem) -> None:
     assert_rules_of_many_are_those_of_each(MIDDLE.space(p, H200))
+
+
+def test_blocks_end_where_a_batch_lasts() -> None:
+    """Not those of larger products, and not where the second-level cache holds much of the batch."""
+    for text, ends in (
+        ("d:tn:45x45x45@14000", True),
+        ("s:nn:35x35x35@47619", True),
+        ("d:tn:45x45x45@2500", False),
+        ("d:tn:96x96x96@4000", False),
+        ("z:nt:64x64x64@3560", False),  # one block on an SM
+    ):
+        p = problem(text)
+        config = MIDDLE.default(p, H200)
+        assert (config["per_block"] > 0) is ends, (text, config)
+        assert MIDDLE.space(p, H200).member(config) is None
+        stays = config.with_(per_block=0)
+        assert MIDDLE.launch(p, stays).grid[0] == config["blocks"]
+        model = MIDDLE.cost_model(p, H200)
+        assert model is not None
+        assert model([stays.with_(per_block=4)])[0] != model([stays])[0]
+        if ends:
+            assert MIDDLE.launch(p, config).grid[0] == -(-p.batch // config["per_block"])
+            assert model([config])[0] < model([stays])[0]
 
 
 def test_the_model_counts_what_a_product_takes() -> None:

@@ -95,7 +95,7 @@ def rule(p: Asked, device: Device, tiles: Needed, moved: int = MOVED) -> Rule:
     def test(blocks: Any, per_block: Any, **values: Any) -> Any:
         count = tiles(**values)
         life = _life(p, blocks // device["sms"], per_block, count)
-        long = (life >= moved / 2**0.5) & (life < moved * 2**0.5) & _lasts(p, device)
+        long = (life >= moved / 2**0.5) & (life < moved * 2**0.5) & lasts(p, device)
         return (per_block == 0) | (long & (-(-count // np.maximum(per_block, 1)) > blocks))
 
     test.reads = (*arguments(tiles), "blocks", "per_block")  # type: ignore[attr-defined]
@@ -105,18 +105,23 @@ def rule(p: Asked, device: Device, tiles: Needed, moved: int = MOVED) -> Rule:
 
 def ticket_rule(p: Asked, device: Device) -> Rule:
     """Blocks that take tiles from a counter stay, and move much."""
-    lasts = _lasts(p, device)
+    long = lasts(p, device)
     return Rule(
         "tickets-stay",
         "soft",
         "blocks that take tiles from a counter stay, and move more than the second-level cache holds",
-        lambda tickets, per_block: (tickets == 0) | ((per_block == 0) & lasts),
+        lambda tickets, per_block: (tickets == 0) | ((per_block == 0) & long),
     )
 
 
 def ticketed(p: Asked, device: Device, blocks: Any) -> Any:
     """Whether so many blocks gain by a counter, where memory sets the pace."""
-    return (blocks // device["sms"] <= TICKETED) & _lasts(p, device)
+    return (blocks // device["sms"] <= TICKETED) & lasts(p, device)
+
+
+def lasts(p: Asked, device: Device, lives: int = LIVES) -> bool:
+    """Whether a batch moves what all SMs do in so many lives of blocks."""
+    return _moved(p) >= lives * MOVED * device["sms"]
 
 
 def slower(
@@ -133,13 +138,13 @@ def slower(
         return 1.0
     per_sm, per_block = columns["blocks"] // device["sms"], columns["per_block"]
     far = np.abs(np.log2(np.maximum(_life(p, per_sm, per_block, tiles), 1) / moved))
-    pays = (per_sm >= least) & _lasts(p, device)
+    pays = (per_sm >= least) & lasts(p, device)
     return np.where(per_block == 0, 1.0, np.where(pays, GAIN, 1.02) * (1 + 0.01 * far))
 
 
 def hoped(p: Asked, device: Device, blocks: Any, tiles: Any, least: Any = LEAST) -> Any:
     """The same with the best ``per_block`` of each config, of which only ``blocks`` are known."""
-    pays = (blocks // device["sms"] >= least) & (tiles > blocks) & _lasts(p, device)
+    pays = (blocks // device["sms"] >= least) & (tiles > blocks) & lasts(p, device)
     return np.where(pays, GAIN, 1.0)
 
 
@@ -162,7 +167,3 @@ def _moved(p: Asked) -> int:
 def _life(p: Asked, per_sm: Any, per_block: Any, tiles: Any) -> Any:
     """Bytes that an SM moves while a block of so many tiles lives."""
     return per_sm * per_block * (_moved(p) / np.maximum(tiles, 1))
-
-
-def _lasts(p: Asked, device: Device) -> bool:
-    return _moved(p) >= LIVES * MOVED * device["sms"]

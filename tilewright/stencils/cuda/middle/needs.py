@@ -80,6 +80,11 @@ def exchange_bytes(p: Problem, rows: Any) -> Any:
     return exchanged(p) * (8 * (rows + 2) * p.dtype.itemsize if by_tensor_cores(p) else 512)
 
 
+def items(p: Problem, tile_m: Any, tile_n: Any) -> Any:
+    """Tiles of C in the whole batch."""
+    return p.batch * divided(p.m, tile_m) * divided(p.n, tile_n)
+
+
 def shared_bytes(
     p: Problem, tile_m: Any, tile_n: Any, depth: Any, rows: Any, columns: Any, stages: Any
 ) -> Any:

@@ -10,11 +10,12 @@ from typing import Any
 
 from tilewright.model import Device, Problem
 from tilewright.space import Param, Rule
-from tilewright.stencils.cuda import limits
+from tilewright.stencils.cuda import grids, limits
 from tilewright.stencils.cuda.middle.needs import (
     along_k,
     by_tensor_cores,
     divided,
+    items,
     parts,
     registers,
     shared_bytes,
@@ -63,6 +64,7 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("deep", (1,) if by_tensor_cores(p) or not any(along_k(p)) else (1, 2, 4)[: wide(p) // 2 + 1]),
         Param("stages", (2, 3, 4, 6, 8)),
         Param("blocks", tuple(count * device["sms"] for count in PER_SM)),
+        grids.param(),
     ]
 
 
@@ -144,3 +146,4 @@ def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
             warps(p, tile_m, tile_n, rows, columns) * (blocks // sms) >= 4
         ),
     )
+    yield grids.rule(p, device, lambda tile_m, tile_n: items(p, tile_m, tile_n))

@@ -13,6 +13,7 @@ slice). The parts of C in registers are those of J. Kurzak et al. (2012), sectio
     deep     k of one read of an operand that is stored along k (without ``mma``)
     stages   slices in shared memory: one is multiplied, the others are on their way
     blocks   of the whole grid, in multiples of the SMs: they stay and walk over all tiles of the batch
+    per_block   or end after so many of them (``grids``)
 
 Sizes are in elements, shared memory in bytes. Functions on configs work on numbers and on NumPy arrays.
 """
@@ -23,11 +24,11 @@ from functools import partial
 
 from tilewright.model import Config, Device, Launch, Problem, Source
 from tilewright.space import Space
-from tilewright.stencils.cuda import args
+from tilewright.stencils.cuda import args, grids
 from tilewright.stencils.cuda.accepting import CudaStencil, other_type, unserved
 from tilewright.stencils.cuda.common import of_configs, units
-from tilewright.stencils.cuda.middle.cost import best, clocks
-from tilewright.stencils.cuda.middle.needs import TYPES, divided, shared_bytes, warps
+from tilewright.stencils.cuda.middle.cost import best, cost, ended
+from tilewright.stencils.cuda.middle.needs import TYPES, divided, items, shared_bytes, warps
 from tilewright.stencils.cuda.middle.space import LARGEST, OF_LONG, params, rules
 from tilewright.stencils.cuda.source import asked, persistent, written
 from tilewright.stencils.protocol import CostModel
@@ -70,10 +71,10 @@ class MiddleStencil(CudaStencil):
         return Space(params(problem, device), list(rules(problem, device)), elementwise=True)
 
     def default(self, problem: Problem, device: Device) -> Config:
-        return best(self.space(problem, device), problem, device)
+        return ended(problem, device, best(self.space(problem, device), problem, device))
 
     def cost_model(self, problem: Problem, device: Device) -> CostModel:
-        return of_configs(partial(clocks, problem, device))
+        return of_configs(partial(cost, problem, device))
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         p = problem
@@ -88,9 +89,8 @@ class MiddleStencil(CudaStencil):
     def launch(self, problem: Problem, config: Config) -> Launch:
         p, c = problem, config
         tile = c["tile_m"], c["tile_n"]
-        tiles = p.batch * divided(p.m, tile[0]) * divided(p.n, tile[1])
         return Launch(
-            grid=(min(c["blocks"], tiles), 1, 1),
+            grid=(grids.launched(c, int(items(p, *tile))), 1, 1),
             block=(32 * int(warps(p, *tile, c["rows"], c["columns"])), 1, 1),
             shared=int(shared_bytes(p, *tile, c["depth"], c["rows"], c["columns"], c["stages"])),
         )
