@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from tests.emulator.segments import problem, segments_wrongs
 from tilewright.errors import CompileError
 from tilewright.model import DTYPES, Device, SegmentedProblem
+from tilewright.space import HARDWARE
 from tilewright.stencils.cuda.strips.stencil import LONGEST, StripsStencil
 from tilewright.targets.cuda import disassemble, nvrtc
 from tilewright.targets.cuda.capability import named
@@ -123,4 +125,28 @@ def test_the_code_finds_groups_and_writes_nothing_else(
 ) -> None:
     assert STRIPS.accepts(p, H200) is None
     config = STRIPS.default(p, H200).with_(**({"warps": 1, "tile_n": 8} | fixed))
+    assert list(segments_wrongs(p, offsets, config, H200, stencil="strips")) == []
+
+
+@pytest.mark.parametrize("seed", range(14))
+def test_random_configs_of_random_groups_are_right(seed: int) -> None:
+    """Each type with rows and with columns that are split, borders in any order among them."""
+    draw, letter = random.Random(seed), list(DTYPES)[seed % 7]
+    axis, letters = "mn"[seed // 7], "ntc" if DTYPES[letter].is_complex else "nt"
+    size = draw.choice((1, 3, 6, 13, 31, 45)), draw.randint(1, 50), draw.randint(1, 9)
+    size = (size[1], size[0], size[2]) if axis == "m" else size
+    groups, size_of = draw.choice((1, 4, 33)), DTYPES[letter].itemsize
+    p = problem(
+        f"{letter}:{draw.choice(letters)}{draw.choice(letters)}",
+        axis,
+        size,
+        groups,
+        batch=draw.randint(1, 2),
+        pad=draw.choice((0, 1, 8)),
+        **draw.choice(({}, {"align": size_of}, {"sizes": True}, {"wide": True})),
+    )
+    most = p.m if axis == "m" else p.n
+    offsets = [draw.randint(-2, most + 2) for _ in range(groups)]
+    space = STRIPS.space(p, H200).only((*HARDWARE, "hard"))
+    (config,) = space.sample(1, seed=seed)
     assert list(segments_wrongs(p, offsets, config, H200, stencil="strips")) == []

@@ -18,7 +18,8 @@
 // the borders of groups: few.cuh, where a warp has all of them in its lanes, else those of `segments`.
 //
 // Requires: addresses, leading dimensions and all strides that are multiples of VEC_A, VEC_B and VEC_C elements, which are 1
-// where the contiguous axis of an operand is the one that is split. Fewer than 2^31 tiles.
+// where the contiguous axis of an operand is the one that is split; stored columns of A with VEC_A elements or more, as its first
+// ones are read where there are no others. Fewer than 2^31 tiles.
 #include "segments/argument.cuh"
 
 // ---- the problem --------------------------------------------------------------------------------
