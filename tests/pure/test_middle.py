@@ -15,7 +15,7 @@ from tests.spaces import assert_rules_of_many_are_those_of_each
 from tilewright.model import DTYPES, Config, Problem
 from tilewright.space import HARDWARE
 from tilewright.stencils.cuda.middle.cost import clocks
-from tilewright.stencils.cuda.middle.needs import TYPES, exchanged, shared_bytes, warps
+from tilewright.stencils.cuda.middle.needs import TYPES, exchanged, items, shared_bytes, warps
 from tilewright.stencils.cuda.middle.space import tiles
 from tilewright.stencils.cuda.middle.stencil import LARGEST, MiddleStencil
 from tilewright.stencils.cuda.source import LAUNCHED, program
@@ -105,7 +105,9 @@ def test_the_default_is_a_member_that_hardware_runs(p: Problem, device: object) 
     assert broken == []
     launch = MIDDLE.launch(p, config)
     assert launch.block[0] % 32 == 0
-    assert 1 <= launch.grid[0] <= config["blocks"]
+    count = int(items(p, config["tile_m"], config["tile_n"]))
+    assert 1 <= launch.grid[0] <= count
+    assert launch.grid[0] <= config["blocks"] or launch.grid[0] == -(-count // config["per_block"])
     assert launch.shared <= device["shared_per_block_optin"]
 
 
