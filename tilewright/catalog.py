@@ -89,8 +89,9 @@ STENCILS: Table[Stencil] = Table(
         "unaligned": Row("cuda", "tilewright.stencils.cuda.unaligned.stencil:UnalignedStencil"),
         "grouped": Row("cuda", "tilewright.stencils.cuda.grouped.stencil:GroupedStencil"),
         "chain": Row("cuda", "tilewright.stencils.cuda.chain.stencil:ChainStencil"),
-        "strips": Row("cuda", "tilewright.stencils.cuda.strips.stencil:StripsStencil"),
+        # Of groups the first of these that accepts them: by tensor maps, with a short k, and any.
         "experts": Row("cuda", "tilewright.stencils.cuda.experts.stencil:ExpertsStencil"),
+        "strips": Row("cuda", "tilewright.stencils.cuda.strips.stencil:StripsStencil"),
         "segments": Row("cuda", "tilewright.stencils.cuda.segments.stencil:SegmentsStencil"),
         "interleaved": Row("cuda", "tilewright.stencils.cuda.interleaved.stencil:InterleavedStencil"),
     },

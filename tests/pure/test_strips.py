@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 import tilewright.stencils.cuda.strips.stencil as module
 from bench.sanitize.groups import problem
 from tilewright.model import DTYPES, SegmentedProblem
+from tilewright.planning import dispatch
 from tilewright.space import HARDWARE
 from tilewright.stencils.cuda.source import LAUNCHED, program
 from tilewright.stencils.cuda.strips.needs import LANES, shared_bytes, vectors
@@ -152,3 +154,21 @@ def test_later_tiles_are_those_after_all_that_are_on_the_device() -> None:
     for ahead in (0, 1):
         source = STRIPS.source(p, config.with_(ahead=ahead), H200)
         assert dict(source.defines)["AHEAD"] == str(ahead * config["blocks"])
+
+
+@pytest.mark.parametrize(
+    ("spelling", "m", "k", "batch", "runs"),
+    [
+        ("h:nn", 1024, 32, 1, "experts"),
+        ("hc:nn", 256, 8, 1, "experts"),
+        # Of these no tensor map is made: several matrices of a group, columns that begin anywhere, others.
+        ("h:nn", 1024, 32, 4, "strips"),
+        ("b:nn", 1024, 12, 1, "strips"),
+        ("s:nn", 1024, 32, 1, "strips"),
+        ("h:nn", 1024, 33, 4, "segments"),
+    ],
+)
+def test_groups_of_tensor_maps_stay_with_these(spelling: str, m: int, k: int, batch: int, runs: str) -> None:
+    p = problem(spelling, "n", (m, 4096, k), 8, batch=batch)
+    plan = dispatch.plan(cast(Any, p), H200, vendor=False)
+    assert plan.stencil == runs, plan.why
