@@ -97,6 +97,19 @@ def test_what_it_refuses_it_names() -> None:
         assert words in str(FOLDS.accepts(problem, device))
 
 
+@pytest.mark.parametrize("name", ["haswell", "znver3"])
+def test_what_few_registers_have_no_room_for_is_refused(name: str) -> None:
+    """Complex columns of a turned B with an update, read ahead from memory."""
+    for spelling in ("z:3x39x31", "c:64x53x10"):
+        (problem,) = Problem.parse(spelling, beta="any")
+        asked = problem.with_(trans_a="t", trans_b="t", batch=1 << 20)
+        assert "vector registers" in str(FOLDS.accepts(asked, pretended(name)))
+        few = asked.with_(beta="0", batch=2)
+        assert FOLDS.accepts(few, pretended(name)) is None
+        assert FOLDS.default(few, pretended(name))
+        assert dispatch.plan(asked, pretended(name), vendor=False).stencil == "tile"
+
+
 @pytest.mark.parametrize("device", [AVX512, AVX2], ids=lambda d: d.key)
 def test_few_columns_and_a_long_sum_run_it_and_many_columns_do_not(device: Device) -> None:
     for spelling in ("s:3x2x62", "d:3x2x10", "s:30x30x5", "d:20x20x20"):

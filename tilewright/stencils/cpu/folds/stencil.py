@@ -220,6 +220,8 @@ class FoldsStencil(CpuStencil):
             return f"type {p.dtype.letter} is not of 32 or 64 bits"
         if not p.transposed_a:
             return "the rows of A are not contiguous: it is not transposed"
+        if (least := live(p, device, 128, 1, 1)) > device["vector_registers"]:
+            return f"one row by one column takes {least} of {device['vector_registers']} vector registers"
         return outsized(p, LIMIT)
 
     def space(self, problem: Problem, device: Device) -> Space:

@@ -82,6 +82,30 @@ CONSTANTS = 14
 """Registers of the constants that a float16 is widened and rounded with by integers (``bits``)."""
 
 
+FEW = 16
+"""Registers of AVX2, which a tile had better fill to the last: nothing is kept there beside its operands."""
+
+
+TEXT = 256
+"""Multiply-adds in the text of a program from which, with few registers, tiles of columns are a loop. Tiles
+are small there, so that there are many. On one core of a Zen 3, squares of 5 to 31 of four types from the
+caches, loops ran 0.99 to 1.02 times as fast as straight code of 30 to 400 multiply-adds, 1.07 of up to 600,
+1.2 of up to 800 and 1.3 beyond 1200 (485 pairs of configs, not kept). How much depends on who else is there:
+where the other thread of a core is idle both were alike, where it works straight code lost a third and loops
+a sixth, for threads share what holds decoded instructions."""
+
+
+LATENCY = 4
+"""Cycles from one multiply-add of a sum to the next, of processors with few registers: Haswell's take 5,
+those after it and Zen's 4 (Agner Fog's tables of instructions)."""
+
+
+CROSSING = 1.3
+"""How many times as long loads take there as two ports would: many cross the border of a line. With
+``LATENCY`` it picks configs at 0.94 and 0.93 of the fastest of some thirty, of real and complex squares of 5
+to 32 on a Zen 3; without both at 0.94 and 0.92, and then tiles of one vector, which spill."""
+
+
 DOUBLING = 0.375
 """Cycles in which a value of B is written twice, by LLVM's model of POWER8."""
 
@@ -113,6 +137,7 @@ def cost(problem: Problem, device: Device, config: Config) -> float:
     rows = p.m * (2 if complex_ else 1)
     width = config["vector_bits"] // p.dtype.sum_bits
     unit = unit_bits(device) // p.dtype.sum_bits
+    few = device["vector_registers"] <= FEW
     total = DOUBLING * p.k * p.n * (2 if complex_ else 1) if memory and p.stride_b != 0 else 0.0
     for tile in row_tiles(rows, width, config["tail"], config["blk_m"]):
         size = len(tile)
@@ -129,6 +154,10 @@ def cost(problem: Problem, device: Device, config: Config) -> float:
                     work += size
             sums = size * columns * (2 if config["cmul"] in APART else 1)
             waits = 4 / min(sums, 8) * sums / 2 if sums < 8 else 0.0
+            if few:
+                # A sum waits for itself at every step, and the next tile is too far to fill the time.
+                waits = LATENCY * (2 if config["cmul"] == "rotate" else 1)
+                loads *= CROSSING
             masked = (
                 0 if predicates or by_length(device) else sum(piece.active < piece.width for piece in tile)
             )
@@ -165,7 +194,8 @@ def live(problem: Problem, config: Mapping[str, Any], kept: bool = True, early: 
     """Vector registers that a config needs at once.
 
     In the loop over k these are the sums of a tile, the vectors of A, and one value of B, copied for every
-    width of vector in the tile. With ``kept`` what serves all tiles counts as well: alpha, beta, the signs of
+    width of vector in the tile; where B is held (``inner`` is ``row``), one vector of A and all values of B.
+    With ``kept`` what serves all tiles counts as well: alpha, beta, the signs of
     complex products, and what a transpose of A leaves behind. ``early`` is for programs that prefetch: LLVM
     moves nothing across a prefetch, and between two of them schedulers read vectors of A and values of B for
     the next step of k while those of this one are in use.
@@ -177,10 +207,17 @@ def live(problem: Problem, config: Mapping[str, Any], kept: bool = True, early: 
     parts = 2 if p.dtype.is_complex else 1
     width = config["vector_bits"] // p.dtype.sum_bits
     tiles = row_tiles(p.m * parts, width, config["tail"], config["blk_m"])
-    sums = split(p.n, config["blk_n"])[0] * (2 if config["cmul"] in APART else 1)
+    columns = split(p.n, config["blk_n"])[0]
+    sums = columns * (2 if config["cmul"] in APART else 1)
     held = 2 if config["cmul"] == "rotate" else 1
     values = 1 if config["cmul"] == "fcmla" else parts
-    most = max(len(tile) * (sums + held) + values * len({piece.width for piece in tile}) for tile in tiles)
+    rowwise = config.get("inner") == "row"
+    most = max(
+        len(tile) * sums
+        + (1 if rowwise else len(tile)) * held
+        + (columns if rowwise else 1) * values * len({piece.width for piece in tile})
+        for tile in tiles
+    )
     if p.dtype.is_complex and p.beta != "0":
         # A masked load of C cannot be part of an addition, and schedulers read a whole row of it early.
         most += split(p.n, config["blk_n"])[0] if tiles[-1][-1].active < tiles[-1][-1].width else 0
@@ -199,6 +236,30 @@ def live(problem: Problem, config: Mapping[str, Any], kept: bool = True, early: 
     # What is not kept is there at the end of a tile: beside the sums, a vector of C, and a transpose's mask.
     made = scalars + (1 if config["cmul"] in APART else signs(p, config["cmul"]))
     return max(most, max(map(len, tiles)) * sums + made + 1) + int(p.transposed_a)
+
+
+def loose(problem: Problem, shape: Mapping[str, Any]) -> int:
+    """Of few vector registers, those that stay free so that LLVM has room to order instructions.
+
+    None for sums that are stored, or added to C, as they are, if A is held. Some where sums are multiplied by
+    alpha or C by beta, A is turned first, or B is held for vectors of several widths or all of a short k at
+    once, and most for tiles of one vector, of which schedulers read several steps early. By the spills of
+    some 900 random problems on two processors.
+    """
+    complex_ = problem.dtype.is_complex
+    width = shape["vector_bits"] // problem.dtype.sum_bits
+    tiles = row_tiles(problem.m * (2 if complex_ else 1), width, shape["tail"], shape["blk_m"])
+    several = len({piece.width for tile in tiles for piece in tile}) > 1
+    scaled = "any" in (problem.alpha, problem.beta)
+    if max(map(len, tiles)) == 1:
+        return (6 if several and scaled else 4) if complex_ else 3
+    rowwise = shape["inner"] == "row"
+    spared = 0
+    if scaled or problem.transposed_a:
+        spared = 3 if complex_ or rowwise else 2
+    if rowwise and (several or shape["blk_k"] >= problem.k):
+        spared = max(spared, 2)
+    return spared
 
 
 def of_steps(problem: Problem, device: Device, config: Mapping[str, Any]) -> int:
@@ -230,6 +291,16 @@ def signs(problem: Problem, cmul: str) -> int:
     a, b = (-1 if conj else 1 for conj in (p.conj_a, p.conj_b))
     used = {(-a * b, b), (1, a)} | ({(-1, 1)} if "any" in (p.alpha, p.beta) else set())
     return len(used - {(1, 1)})
+
+
+def long_text(problem: Problem, device: Device, shape: Mapping[str, Any], blk_k: int) -> bool:
+    """Whether all tiles of columns one after another make a program that is too long."""
+    if device["vector_registers"] > FEW:
+        return problem.n >= 32
+    parts = 2 if problem.dtype.is_complex else 1
+    width = shape["vector_bits"] // problem.dtype.sum_bits
+    vectors = len(pieces(problem.m * parts, width, shape["tail"]))
+    return vectors * problem.n * min(blk_k, problem.k) * parts > TEXT
 
 
 @dataclass(frozen=True)
@@ -599,16 +670,17 @@ class TileStencil(CpuStencil):
             for bits in params["vector_bits"]
             if bits // problem.dtype.sum_bits < 2 * problem.m * unit or bits == params["vector_bits"][-1]
         ]
-        # Some stay free: schedulers read what comes next before they store what is done.
+        # Some of many stay free: schedulers read what comes next before they store what is done.
         registers = device["vector_registers"]
-        room = registers - (2 if registers <= 16 else 1 + 2 * unit if registers <= 32 else SPARED)
+        few = registers <= FEW
+        room = registers - (0 if few else 1 + 2 * unit if registers <= 32 else SPARED)
         room -= CONSTANTS if by_bits(device) and problem.dtype.letter in ("h", "hc") else 0
         if by_length(device) and problem.m * unit == 1:
             # Sums are in the registers that values of B are in.
             room -= AHEAD
-        early = registers > 16 and problem.footprint > device.knee() and device.limits.get("prefetch", 0) > 0
-        # Of 16 registers none can be kept: what is used once a tile is as well read from memory there.
-        kept = registers > 16
+        early = not few and problem.footprint > device.knee() and device.limits.get("prefetch", 0) > 0
+        # Of few registers none can be kept: what is used once a tile is as well read from memory there.
+        kept = not few
 
         widen = {"widen": "product"} if "widen" in params else {}
         places = [{"copies": place} for place in params["copies"]] if "copies" in params else [{}]
@@ -616,7 +688,9 @@ class TileStencil(CpuStencil):
         steps = COMPLEX_STEPS if problem.dtype.is_complex else STEPS
 
         def fits(shape: Mapping[str, Any]) -> bool:
-            return live(problem, shape, kept, early) <= room and of_steps(problem, device, shape) <= steps
+            spared = loose(problem, shape) if few else 0
+            within = live(problem, shape, kept, early) <= room - spared
+            return within and of_steps(problem, device, shape) <= steps
 
         # A loop over k may turn at every step, so that nothing is read ahead in it.
         least = problem.k if deep == problem.k else 1
@@ -629,13 +703,16 @@ class TileStencil(CpuStencil):
             if problem.dtype.letter == "b" and registers > 32:
                 # Rounded all at once, as rows that are written twice allow, results took more than POWER has.
                 tails = tuple(tail for tail in tails if tail not in MOVED)
-            shapes = product(tails, ways, params["blk_m"], places)
-            for tail, cmul, blk_m, place in shapes:
-                shape = {"vector_bits": bits, "tail": tail, "cmul": cmul, "blk_m": blk_m, **widen, **place}
+            # Four vectors by three columns fill 16 registers if B is held, three by four if A is.
+            inners = params["inner"] if few else ("column",)
+            shapes = product(tails, ways, params["blk_m"], inners, places)
+            for tail, cmul, blk_m, inner, place in shapes:
+                shape = {"vector_bits": bits, "tail": tail, "cmul": cmul, "blk_m": blk_m, "inner": inner}
+                shape |= widen | place
                 # Of the widths that the registers allow, the two largest are worth a look.
                 allowed = (w for w in reversed(widths) if fits({**shape, "blk_n": w, "blk_k": least}))
                 for blk_n in islice(allowed, 2):
-                    config = self._config(problem, shape, blk_n, deep)
+                    config = self._config(problem, device, shape, blk_n, deep)
                     found.append((cost(problem, device, config), repr(config), config))
         hardware = space.only(HARDWARE)
         ranked = (config for _, _, config in sorted(found, key=lambda f: f[:2]))
@@ -649,16 +726,19 @@ class TileStencil(CpuStencil):
                 "vector_bits": params["vector_bits"][-1],
                 "cmul": ways[-1],
                 "blk_m": 1,
+                "inner": "column",
                 **widen,
                 **places[0],
             }
-            small = (self._config(problem, {**narrow, "tail": tail}, 1, deep) for tail in params["tail"])
+            shapes = ({**narrow, "tail": tail} for tail in params["tail"])
+            small = (self._config(problem, device, shape, 1, deep) for shape in shapes)
             best = next(config for config in small if not hardware.why(config))
         return from_memory(problem, device, space, best, past_caches(problem, device, best))
 
     @staticmethod
-    def _config(problem: Problem, shape: Mapping[str, Any], blk_n: int, blk_k: int) -> Config:
-        """A tile in the order that needs the fewest registers: A held, values of B one by one."""
+    def _config(problem: Problem, device: Device, shape: Mapping[str, Any], blk_n: int, blk_k: int) -> Config:
+        """A tile in an order that needs few registers: one operand held, the other's values one by one."""
+        by_column = shape["inner"] == "column"
         return Config(
             {
                 "vector_bits": shape["vector_bits"],
@@ -668,11 +748,13 @@ class TileStencil(CpuStencil):
                 "blk_m": shape["blk_m"],
                 "blk_n": blk_n,
                 "blk_k": blk_k,
-                "inner": "column",
-                "reg_a": shape["blk_m"],
-                "reg_b": 1,
+                "inner": shape["inner"],
+                "reg_a": shape["blk_m"] if by_column else 1,
+                "reg_b": 1 if by_column else blk_n,
                 "order": "nm",
-                "roll": int(problem.n >= 32 and split(problem.n, blk_n).count(blk_n) > 1),
+                "roll": int(
+                    long_text(problem, device, shape, blk_k) and split(problem.n, blk_n).count(blk_n) > 1
+                ),
                 "prefetch": 0,
                 "level": 1,
                 "spread": 0,
