@@ -230,6 +230,35 @@ def test_a_workspace_that_grows(gpu: Gpu, streams: Streams, by_python: list[int]
         call.check()
 
 
+def test_compiled_callers_hand_in_memory_of_their_own(
+    gpu: Gpu, streams: Streams, by_python: list[int]
+) -> None:
+    found = fastcall_cuda.raw_within(bound().run)
+    assert found is not None
+    launch = ctypes.CFUNCTYPE(ctypes.c_int, VOID, *[U64] * 5)(found[0])
+    odd, words = 2**64 - 1, 1024 // 8
+    arrays = [
+        ((U64 * NUMBERS)(*range(stream, stream + NUMBERS)), (U64 * NUMBERS)(), (U64 * words)(*[odd] * words))
+        for stream in (5, 6, RECORDED)
+    ]
+    places = [[ctypes.addressof(x) for x in each] for each in arrays]
+    for stream, (a, out, space) in zip((5, 6, RECORDED), places, strict=True):
+        assert launch(found[1], a, 16, out, stream, space) == 0
+    gpu.run()
+    for read, written, kept in arrays:
+        assert list(written) == [2 * x for x in read]
+        assert list(kept)[NUMBERS:] == [odd] * (words - NUMBERS)
+    assert len(set(gpu.stamps)) == 3
+    # Neither Python nor the streams were asked.
+    assert (by_python, streams.said) == ([], [])
+    a, out, space = places[0]
+    for what, code in (("memset", 201), ("launch", 719)):
+        gpu.codes[what] = [code]
+        assert launch(found[1], a, 16, out, 5, space) == code
+    assert len(gpu.stamps) == 3
+    assert fastcall_cuda.raw_within(len) is None  # type: ignore[arg-type]
+
+
 def test_what_is_recorded_has_memory_of_its_graph(gpu: Gpu, streams: Streams, by_python: list[int]) -> None:
     made = bound()
     calls = [Call(made, 5)]

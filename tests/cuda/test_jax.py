@@ -163,6 +163,74 @@ def test_calls_are_recorded_into_command_buffers(tj: Any, recorded: bool) -> Non
     assert (int(made.stdout) < 160) is recorded, made.stdout
 
 
+def forced(stencil: str, held: dict[str, int], letter: str, lies: Any) -> Any:
+    """A config of a stencil with these values, the nearest to its default; skipped where it accepts nothing
+    of the sort."""
+    from tilewright.catalog import STENCILS
+    from tilewright.jax import plans
+
+    call = plans.Call("cuda", letter, *lies)
+    plan, _ = plans.planned(call, 0, alone=True)
+    why = STENCILS[stencil].accepts(plan.problem, plan.device)
+    if why is not None:
+        pytest.skip(why)
+    space = STENCILS[stencil].space(plan.problem, plan.device)
+    config = space.restricted(**held).nearest(STENCILS[stencil].default(plan.problem, plan.device))
+    if config is None:
+        pytest.skip(f"{stencil} has nothing with {held} here")
+    return config
+
+
+@pytest.mark.parametrize(
+    ("stencil", "held", "kind", "shapes"),
+    [
+        ("inner", {"spread": 2}, "float32", ((8, 40_000), (40_000, 8))),
+        ("dmma", {"cut": 1}, "float64", ((1500, 1500), (1500, 1500))),
+        ("warpgroup", {"cut": 1}, "bfloat16", ((2304, 2304), (2304, 2304))),
+        ("unaligned", {}, "float16", ((1501, 1501), (1501, 1501))),
+        ("panel", {"tickets": 1}, "float64", ((3_000_000, 8), (8, 8))),
+    ],
+)
+def test_kernels_have_their_workspace(
+    tj: Any, monkeypatch: pytest.MonkeyPatch, stencil: str, held: Any, kind: str, shapes: Any
+) -> None:
+    from functools import partial
+
+    from tilewright.arrays.layout import LETTERS
+    from tilewright.calls import settings
+    from tilewright.jax import plans
+
+    lies = [((1, *x), (x[0] * x[1], x[1], 1)) for x in (*shapes, (shapes[0][0], shapes[1][1]))]
+    config = forced(stencil, held, LETTERS[np.dtype(jax.numpy.dtype(kind))].letter, lies)
+    given = partial(plans.Options, stencil=stencil, config=config)
+    monkeypatch.setattr(plans, "Options", given)
+    a, b = (drawn(*shape, dtype=jax.numpy.dtype(kind), seed=seed) for seed, shape in enumerate(shapes))
+
+    def program(a: Any, b: Any) -> Any:
+        # Others write to the memory between the calls, and of two calls none waits for the other. They are
+        # so many that XLA records them by itself, in the second run.
+        found = []
+        for factor in (1, 2):
+            x, y = tj.matmul(factor * a, b), tj.matmul(a, jax.numpy.flip(b, 1))
+            found += [x, y, jax.numpy.cos(x) + y]
+        return found
+
+    settings.forget()
+    jax.clear_caches()
+    try:
+        compiled = jax.jit(program).lower(a, b).compile()
+        assert any(plan.room and plan.bound.plan.config == config for plan in launches(tj))
+        wide = np.asarray(a).astype(np.float64) @ np.asarray(b).astype(np.float64)
+        bound = BOUNDS.get(kind, 1e-13) * np.abs(wide).max()
+        for _ in range(6):
+            made = [np.asarray(x).astype(np.float64) for x in compiled(a, b)]
+            for at, want in ((0, wide), (1, wide[:, ::-1]), (3, 2 * wide), (4, wide[:, ::-1])):
+                np.testing.assert_allclose(made[at], want, atol=2 * bound)
+    finally:
+        settings.forget()
+        jax.clear_caches()
+
+
 def test_a_launch_that_fails_is_an_error_of_the_program(tj: Any) -> None:
     a = drawn(300, 5, 5)
     before = {id(plan) for plan in launches(tj)}

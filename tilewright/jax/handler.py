@@ -5,7 +5,8 @@ call and functions to ask for more (``frames``). Ours has two attributes: ``call
 to be computed, and ``key``, a number made of that text. The handler looks the key up in a table, finds the
 *plan* (``plans``), which holds a bound kernel, and runs that on the addresses. On a GPU it launches on the
 stream that XLA gives, and waits for nothing, so that calls can be recorded into command buffers, and says so
-when it is asked.
+when it is asked. A kernel's workspace is a second result of the call, for which XLA plans memory as for any
+other: what it gives on request the handler has to give back, and a command buffer would go on writing there.
 
 A key that is not in the table was lowered by another process (a program that was exported, or taken
 from a cache of compiled ones), or is wanted on another GPU than it was lowered on: then ``missing``, in

@@ -77,8 +77,9 @@ def by_kernel(
         lies = [_lies(view) for view in views]
         letter = LETTERS[np.dtype(x.dtype)].letter
         scalars = complex(alpha), complex(parameters.get("beta", 0))
-        call = Call(kind, letter, lies[0], lies[1], lies[2], conj, *scalars)
-        if lowered().add(call, _index(kind)):
+        asked = Call(kind, letter, lies[0], lies[1], lies[2], conj, *scalars)
+        call = lowered().add(asked, _index(kind))
+        if call is not None:
             arrays = _put(x, views[0]), _put(y, views[1]), *(() if z is None else (z,))
             return _called(call, arrays, found, kept).reshape(whole)
     return by_xla(x, y, z, a=a, b=b, out=kept, alpha=alpha, **parameters).reshape(whole)
@@ -118,20 +119,27 @@ def _put(x: Any, view: View) -> Any:
 
 def _called(call: Call, arrays: Sequence[Any], found: Pair, kept: str) -> Any:
     """A call of the handler, whose result lies as the kernel writes it and has its axes as ``kept`` says. A
-    third array is what it is written over."""
+    third array is what it is written over.
+
+    A workspace is a second result that nobody reads: XLA finds memory for it as for any result, which nobody
+    else has while the call runs or is replayed, and nothing is allocated in a call.
+    """
     extents = dict(zip(found.made.labels, found.made.extents, strict=True))
-    shape = jax.ShapeDtypeStruct(tuple(extents[label] for label in kept), arrays[0].dtype)
+    results = [jax.ShapeDtypeStruct(tuple(extents[label] for label in kept), arrays[0].dtype)]
     order = tuple(map(kept.index, found.made.labels))
+    if call.room:
+        results.append(jax.ShapeDtypeStruct((call.room,), np.uint8))
     over = len(arrays) > 2
     run = jax.ffi.ffi_call(
         TARGETS[call.kind],
-        shape,
+        results,
         vmap_method=None,
         input_layouts=(None, None, order) if over else None,
-        output_layouts=order,
+        output_layouts=(order, None)[: len(results)],
         input_output_aliases={2: 0} if over else None,
     )
-    return run(*arrays, call=call.text, key=np.int64(key_of(call.text)))
+    made: Any = run(*arrays, call=call.text, key=np.int64(key_of(call.text)))[0]
+    return made
 
 
 def _index(kind: str) -> int:

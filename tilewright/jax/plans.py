@@ -7,6 +7,7 @@ and of a result lie, their type, and the scalars. As text it travels in compiled
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +22,7 @@ from tilewright.jax.handler import Handlers
 from tilewright.jax.table import Planned
 from tilewright.model import DTYPES, Plan
 from tilewright.runtime import compiled, fastcall_cuda
-from tilewright.stencils.cuda import grids
+from tilewright.runtime.roomless import small_config
 
 Lies = tuple[tuple[int, ...], tuple[int, ...]]
 """A shape of three axes or more, (..., rows, columns), and the strides of it in elements."""
@@ -30,7 +31,7 @@ Lies = tuple[tuple[int, ...], tuple[int, ...]]
 @dataclass(frozen=True, slots=True)
 class Call:
     """out = alpha a b + beta out on a kind of device, a and b conjugated where ``conj`` says so. ``letter``
-    is the type's."""
+    is the type's, ``room`` the bytes of the workspace that the program has for a kernel."""
 
     kind: str
     letter: str
@@ -40,26 +41,29 @@ class Call:
     conj: tuple[bool, bool] = (False, False)
     alpha: complex = 1
     beta: complex = 0
+    room: int = 0
 
     @property
     def text(self) -> str:
         """The call as text, the same in every process."""
         scalars = [[x.real, x.imag] for x in map(complex, (self.alpha, self.beta))]
-        found = [self.kind, self.letter, self.a, self.b, self.out, self.conj, *scalars]
+        room = [self.room] if self.room else []
+        found = [self.kind, self.letter, self.a, self.b, self.out, self.conj, *scalars, *room]
         return json.dumps(found, separators=(",", ":"))
 
     @staticmethod
     def parse(text: str) -> Call:
         """What ``text`` was made of."""
-        kind, letter, a, b, out, conj, alpha, beta = json.loads(text)
+        kind, letter, a, b, out, conj, alpha, beta, *room = json.loads(text)
         one, other, made = ((tuple(shape), tuple(steps)) for shape, steps in (a, b, out))
-        return Call(kind, letter, one, other, made, (conj[0], conj[1]), complex(*alpha), complex(*beta))
+        scalars = complex(*alpha), complex(*beta)
+        return Call(kind, letter, one, other, made, (conj[0], conj[1]), *scalars, *room)
 
 
 def planned(call: Call, index: int, *, alone: bool = False) -> tuple[Plan, Planned | None]:
     """The plan of a call on a device, and how a handler runs it: None where JAX's own product is faster, as
-    far as records and the model say, or where no kernel can be run from a handler. ``alone``: there is no
-    other product, whatever is faster.
+    far as records and the model say, or where no kernel can be run from a handler. ``alone``: the call is
+    compiled as it is, so there is no other product, whatever is faster, and no more room.
 
     Raises ``DeviceError`` where no device of the kind can be used.
     """
@@ -78,8 +82,9 @@ def planned(call: Call, index: int, *, alone: bool = False) -> tuple[Plan, Plann
         if call.kind == "cpu" and untried and not alone:
             # It was measured beside NumPy's BLAS, and XLA has another product.
             return plan, None
-        runs = _on_cpu if call.kind == "cpu" else _on_cuda
-        return plan, runs(found.bound)
+        if call.kind == "cpu":
+            return plan, _on_cpu(found.bound)
+        return plan, _on_cuda(found.bound, call.room if alone else math.inf)
 
 
 def _on_cpu(bound: Any) -> Planned:
@@ -87,20 +92,32 @@ def _on_cpu(bound: Any) -> Planned:
     return Planned.of(context, bound.job.swap, _starts(bound.job), bound, threads=bound.threads)
 
 
-def _on_cuda(bound: Any) -> Planned | None:
-    if bound.plan.config.get("tickets"):
-        # The same kernel, whose blocks share no counter in a workspace.
-        plan = replace(bound.plan, config=grids.staying(bound.plan.config))
-        bound = type(bound)(bound.job, plan, bound.scalars, bound.index)
-    words = bound.binding.words
-    if words is None or bound.binding.room is not None:
-        return None  # Textures are made for an address, and workspaces taken for a launch, by Python.
-    start = fastcall_cuda.starting(bound.binding.launcher, words, _never)
-    found = None if start is None else fastcall_cuda.raw(start)
+def _on_cuda(bound: Any, most: float) -> Planned | None:
+    """The launches of a kernel whose workspace has so many bytes at most."""
+    words, room = bound.binding.words, bound.binding.room
+    if words is None:
+        return None  # Textures are made for an address, by Python.
+    size = 0 if room is None else room.size
+    if size > most:
+        smaller = _roomless(bound)
+        return None if smaller is None else _on_cuda(smaller, most)
+    start = fastcall_cuda.starting(bound.binding.launcher, words, _never, room, bound.index)
+    raw = fastcall_cuda.raw if room is None else fastcall_cuda.raw_within
+    found = None if start is None else raw(start)
     if found is None:
         return None
     entry, context = found
-    return Planned.of(context, bound.job.swap, _starts(bound.job), bound, function=entry, keep=start)
+    starts = _starts(bound.job)
+    return Planned.of(context, bound.job.swap, starts, bound, function=entry, room=size, keep=start)
+
+
+def _roomless(bound: Any) -> Any:
+    """The kernel of the same stencil that needs no workspace; None where there is none."""
+    plan = bound.plan
+    config = small_config(STENCILS[plan.stencil], plan.problem, plan.device, plan.config)
+    if config is None:
+        return None
+    return type(bound)(bound.job, replace(plan, config=config), bound.scalars, bound.index)
 
 
 def _never(*_: int) -> None:
@@ -127,9 +144,11 @@ class Lowered:
     def __init__(self) -> None:
         self.handlers = Handlers(_missing)
 
-    def add(self, call: Call, index: int) -> bool:
-        """Plan a call; whether a handler runs it."""
+    def add(self, call: Call, index: int) -> Call | None:
+        """Plan a call: the same with the room that its kernel needs; None where no handler runs it."""
         _, found = planned(call, index)
-        if found is not None:
-            self.handlers.add(call.text, index, found)
-        return found is not None
+        if found is None:
+            return None
+        call = replace(call, room=found.room)
+        self.handlers.add(call.text, index, found)
+        return call

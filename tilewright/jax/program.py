@@ -52,7 +52,7 @@ def _text(name: str, text: str) -> str:
 
 _TEXTS = {
     "old": "jaxlib has another interface for handlers than Tilewright was written for (0.3)",
-    "odd": "a call of Tilewright's has other operands or attributes than it was made with",
+    "odd": "a call of Tilewright's has other results or attributes than it was made with",
 }
 
 _COMMON = f"""
@@ -204,6 +204,7 @@ _KINDS = {
     "runs": "i64",
     "starts": "ptr",
     "threads": "i64",
+    "room": "i64",
 }
 _PLANNED = f"""\
   %marked = and i64 %plan, 1
@@ -428,7 +429,26 @@ run:
   %device = sext i32 %device_ordinal.found to i64
   %plan = call i64 @find(ptr %frame, i64 %device)
 {_PLANNED}\
-  %code = call i32 %function(ptr %context, i64 %a.here, i64 %b.here, i64 %c.here, i64 %stream_get.found)
+  %roomless = icmp eq i64 %room, 0
+  br i1 %roomless, label %alone, label %within
+alone:
+  %code.alone = call i32 %function(ptr %context, i64 %a.here, i64 %b.here, i64 %c.here, i64 %stream_get.found)
+  br label %called
+within:
+  ; The workspace is the second result, which nobody reads.
+{_load(frames.Values, "size", "%rets", "results", "i64")}\
+  %both = icmp eq i64 %results, 2
+  br i1 %both, label %roomy, label %lacking
+lacking:
+  %lacked = call ptr @error(ptr %frame, ptr @odd, i32 {frames.INVALID_ARGUMENT})
+  ret ptr %lacked
+roomy:
+  %space = call i64 @data(ptr %rets, i64 1)
+  %code.within = call i32 %function(ptr %context, i64 %a.here, i64 %b.here, i64 %c.here, \
+i64 %stream_get.found, i64 %space)
+  br label %called
+called:
+  %code = phi i32 [ %code.alone, %alone ], [ %code.within, %roomy ]
   %started = icmp eq i32 %code, 0
   br i1 %started, label %done, label %broken
 done:

@@ -8,10 +8,11 @@ import threading
 from dataclasses import dataclass, field
 from typing import Any
 
-PLAN = ["function", "context", "swap", "runs", "starts", "threads"]
+PLAN = ["function", "context", "swap", "runs", "starts", "threads", "room"]
 """Words of a plan: what launches (a raw entry of ``fastcall_cuda``; 0 on a processor, where the context says
 the kernel) and its context; whether b goes first; how many runs there are, and where the bytes from the first
-to each lie, three words each; how many threads share a run."""
+to each lie, three words each; how many threads share a run; the bytes of the workspace that the runs have one
+after the other. Where that is not 0, what launches takes its address as well."""
 DEVICE_BITS = 12
 """Bits of a key that are free for the number of a GPU."""
 SMALLEST = 64
@@ -26,6 +27,11 @@ class Planned:
     bound: Any
     keep: Any = None
 
+    @property
+    def room(self) -> int:
+        """The bytes of the workspace that a call has to come with."""
+        return self.words[PLAN.index("room")]
+
     @staticmethod
     def of(
         context: int,
@@ -35,13 +41,14 @@ class Planned:
         *,
         function: int = 0,
         threads: int = 1,
+        room: int = 0,
         keep: Any = None,
     ) -> Planned:
         """A plan of one run for each of ``starts``: bytes for a, b and c, in the kernel's order. ``context``
         lies in what is ``bound`` or in ``keep``, which are held."""
         flat = [step for start in starts for step in start]
         table = (ctypes.c_int64 * len(flat))(*flat)
-        values = (function, context, int(swap), len(starts), ctypes.addressof(table), threads)
+        values = (function, context, int(swap), len(starts), ctypes.addressof(table), threads, room)
         return Planned((ctypes.c_int64 * len(PLAN))(*values), bound, (table, keep))
 
 
@@ -49,7 +56,8 @@ class Planned:
 class Table:
     """Plans by key. What a handler has once read stays in memory: it may be at it for a long time.
 
-    Where a call is planned anew, after tuning say, compiled programs go by the new plan, too.
+    Where a call is planned anew, after tuning say, compiled programs go by the new plan, too, if it needs no
+    other workspace: the bytes that a program has for that are part of the key.
     """
 
     made: dict[int, Planned] = field(default_factory=dict)

@@ -14,7 +14,7 @@ in tensor maps have: it goes through tables of parameters and of words.
 ``start_kept`` is for kernels that need a workspace, where this thread has one on the stream that is large
 enough: it goes through the table of ``targets.cuda.workspace``, clears what is to be 0, and writes the
 workspace's address and a stamp into the copy like addresses. Python makes and enlarges workspaces, and
-launches while it does.
+launches while it does. Compiled callers that have a workspace of their own hand it in (``raw_within``).
 
 - *Streams*: a row is found by the number that the driver gives a stream, which no other one ever has; its
   handle may be another stream's later, while the work of the first goes on in its workspace.
@@ -192,10 +192,28 @@ def raw(start: Start) -> tuple[int, int] | None:
     the driver refuses, and addresses that are not aligned. It needs no lock, and is there as long as
     ``start`` is.
     """
-    loaded, name = _loaded(), getattr(start, "__name__", "")
-    if loaded is None or name not in HANDED or not isinstance(start, BuiltinFunctionType):
+    found = _behind(start, HANDED)
+    if found is None:
         return None
-    context: bytes = start.__self__  # type: ignore[assignment]  # as ``_builtin`` made it
+    name, entry, context = found
     if name == "multiply" and struct.unpack_from("<Q", context, 8 * AT["spaces"])[0]:
         return None
-    return loaded.addresses[f"raw_{name}"], compiled.context_at(context)
+    return entry, compiled.context_at(context)
+
+
+def raw_within(start: Start) -> tuple[int, int] | None:
+    """The same of a kernel that needs a workspace, for callers that have one of their own: behind the stream
+    the function takes the address of as many bytes as ``Room`` says, which are the launch's alone until it
+    has ended. It clears what is to be 0. None for any other function."""
+    found = _behind(start, ("start_kept",))
+    return None if found is None else (found[1], compiled.context_at(found[2]))
+
+
+def _behind(start: Start, names: Sequence[str]) -> tuple[str, int, bytes] | None:
+    """The entry of a builtin that is one of these, where its raw one lies, and its context."""
+    loaded, name = _loaded(), getattr(start, "__name__", "")
+    if loaded is None or name not in names or not isinstance(start, BuiltinFunctionType):
+        return None
+    # As ``_builtin`` made it.
+    context: bytes = start.__self__  # type: ignore[assignment]
+    return name, loaded.addresses[f"raw_{name}"], context

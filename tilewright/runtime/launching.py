@@ -325,8 +325,26 @@ entry:
 
 
 def _kept() -> str:
-    """The entry ``start_kept``."""
+    """The entries ``start_kept`` and ``raw_start_kept``, which takes the address of a workspace as well."""
     return f"""
+define i32 @raw_start_kept(ptr %context, i64 %a, i64 %b, i64 %out, i64 %stream, i64 %space) {{
+entry:
+{_word("stamps", "stamps")}{_word("cleared", "cleared", "i64")}\
+  %stamp = atomicrmw add ptr %stamps, i64 2 monotonic
+  %clears = icmp ne i64 %cleared, 0
+  br i1 %clears, label %clearing, label %starting
+clearing:
+{_word("memset", "memset")}\
+  %uncleared = call i32 %memset(i64 %space, i32 0, i64 %cleared, i64 %stream)
+  %zeroed = icmp eq i32 %uncleared, 0
+  br i1 %zeroed, label %starting, label %refused
+starting:
+  %code = call i32 @patched(ptr %context, i64 %a, i64 %b, i64 %out, i64 %stream, i64 %space, i64 %stamp)
+  ret i32 %code
+refused:
+  ret i32 %uncleared
+}}
+
 define ptr @start_kept(ptr %self, ptr %args, i64 %given) {{
 entry:
   %context = getelementptr i8, ptr %self, i64 {BYTES_HEAD}
@@ -347,25 +365,11 @@ look:
 {_word("held", "held")}\
 {_found("%held", Held.ROW, device="%me.device", stream="%me.stream", thread="%me.thread")}\
   %roomy = icmp uge i64 %row.room, %needed
-  br i1 %roomy, label %stamping, label %slow
-stamping:
-{_word("stamps", "stamps")}{_word("cleared", "cleared", "i64")}\
-  %stamp = atomicrmw add ptr %stamps, i64 2 monotonic
+  br i1 %roomy, label %starting, label %slow
+starting:
 {_word("save_thread", "save")}{_word("restore_thread", "restore")}\
   %state = call ptr %save()
-  %clears = icmp ne i64 %cleared, 0
-  br i1 %clears, label %clearing, label %starting
-clearing:
-{_word("memset", "memset")}\
-  %uncleared = call i32 %memset(i64 %row.address, i32 0, i64 %cleared, i64 %stream)
-  %zeroed = icmp eq i32 %uncleared, 0
-  br i1 %zeroed, label %starting, label %back
-starting:
-  %started.code = call i32 @patched(ptr %context, i64 %a, i64 %b, i64 %out, i64 %stream, i64 %row.address, \
-i64 %stamp)
-  br label %back
-back:
-  %code = phi i32 [ %uncleared, %clearing ], [ %started.code, %starting ]
+  %code = call i32 @raw_start_kept(ptr %context, i64 %a, i64 %b, i64 %out, i64 %stream, i64 %row.address)
   call void %restore(ptr %state)
   %started = icmp eq i32 %code, 0
   br i1 %started, label %done, label %slow
@@ -417,6 +421,6 @@ entry:
 
 
 HANDED = ("start", "start_patched", "multiply")
-"""The entries behind which there is a raw one."""
+"""The entries whose raw one takes the context, the three addresses and the stream."""
 ENTRIES = (*HANDED, "start_kept")
-RAW = tuple(f"raw_{name}" for name in HANDED)
+RAW = tuple(f"raw_{name}" for name in ENTRIES)

@@ -25,7 +25,7 @@ def test_structures_are_those_of_the_header(tmp_path: Path) -> None:
         frames.Version: ("Api_Version", {"major": "major_version", "minor": "minor_version"}),
         frames.Metadata: ("Metadata", {"version": "api_version", "traits": "traits"}),
         frames.Buffer: ("Buffer", {"data": "data"}),
-        frames.Values: ("Args", {"values": "args"}),
+        frames.Values: ("Args", {"size": "size", "values": "args"}),
         frames.Attributes: ("Attrs", {"size": "size", "values": "attrs"}),
         frames.Span: ("ByteSpan", {"text": "ptr", "length": "len"}),
         frames.Number: ("Scalar", {"value": "value"}),
@@ -51,6 +51,8 @@ def test_structures_are_those_of_the_header(tmp_path: Path) -> None:
         for structure, (name, fields) in names.items()
         for field, theirs in fields.items()
     ]
+    results = (("size", "size"), ("values", "rets"))
+    ours += [(frames.at(frames.Values, field), f"XLA_FFI_Rets, {theirs}") for field, theirs in results]
     asked = "".join(f'printf("%zu\\n", offsetof({what}));' for _, what in ours)
     header = '#include <stdio.h>\n#include "xla/ffi/api/c_api.h"\n'
     (tmp_path / "offsets.c").write_text(f"{header}int main(void) {{ {asked} return 0; }}\n")
@@ -91,7 +93,8 @@ class Frame:
             setattr(self.api, name, ctypes.cast(function, ctypes.c_void_p))
         self.buffers = [frames.Buffer(ctypes.sizeof(frames.Buffer), None, 12, at) for at in buffers]
         places = [ctypes.addressof(x) for x in self.buffers]
-        self.args, self.rets = (ctypes.c_void_p * 2)(*places[:2]), (ctypes.c_void_p * 1)(*places[2:])
+        count = len(places) - 2
+        self.args, self.rets = (ctypes.c_void_p * 2)(*places[:2]), (ctypes.c_void_p * count)(*places[2:])
         self.text = ctypes.create_string_buffer(text.encode())
         self.key = ctypes.c_int64(key)
         self.span = frames.Span(ctypes.addressof(self.text), len(text))
@@ -100,7 +103,7 @@ class Frame:
         self.frame = frames.Frame(
             *(ctypes.sizeof(frames.Frame), None, ctypes.addressof(self.api), 0xC0, stage),
             frames.Values(40, None, 2, None, ctypes.addressof(self.args)),
-            frames.Values(40, None, 1, None, ctypes.addressof(self.rets)),
+            frames.Values(40, None, count, None, ctypes.addressof(self.rets)),
             frames.Attributes(48, None, 2, None, None, ctypes.addressof(self.attributes)),
         )
 
@@ -181,6 +184,33 @@ def test_a_handler_launches_each_run_on_the_stream_that_it_is_given(cuda: Any) -
     # What comes before the execution, and what comes after, is none of ours.
     assert cuda(Frame("launches", key_of("launches"), [0, 0, 0], stage=1)) == 0
     assert len(seen) == 4
+
+
+def test_a_workspace_is_the_second_result(cuda: Any) -> None:
+    from tilewright.jax import lowering
+    from tilewright.jax.table import Planned, key_of
+
+    seen: list[Any] = []
+    codes = [0, 0, 719]
+    kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint64] * 5)
+    function = kind(lambda *given: seen.append(given) or codes.pop(0))
+    entry = ctypes.cast(function, ctypes.c_void_p).value
+    assert entry
+    plan = Planned.of(0xC0DE, False, [(0, 0, 0), (8, 16, 24)], function, function=entry, room=4096)
+    assert plan.room == 4096
+    lowering.lowered().handlers.add("within", 0, plan)
+    frame = Frame("within", key_of("within"), [1000, 2000, 3000, 4000])
+    assert cuda(frame) == 0
+    assert seen == [(0xC0DE, 1000, 2000, 3000, 0x57, 4000), (0xC0DE, 1008, 2016, 3024, 0x57, 4000)]
+    assert cuda(frame) == 0xE0
+    assert "code 719" in frame.errors[0][0]
+    # A program that was made for another plan.
+    frame = Frame("within", key_of("within"), [1000, 2000, 3000])
+    assert cuda(frame) == 0xE0
+    assert frame.errors == [
+        ("a call of Tilewright's has other results or attributes than it was made with", 3)
+    ]
+    assert len(seen) == 3
 
 
 @pytest.mark.parametrize("pool", ["at once", "late", "none"])
