@@ -51,6 +51,30 @@ def test_defaults_keep_what_they_promise(letter: str, size: str, trans: str, bet
 
 
 @pytest.mark.parametrize(
+    ("text", "beta"),
+    [
+        # Tiles that are made for a length, whole sectors, tall parts, and parts that are partly outside of C.
+        ("c:nn:19x198x41@5328", "1"),
+        ("h:tn:397x6x21@32272", "0"),
+        ("s:nn:2377x41x6@1562", "0"),
+        ("h:nn:262x27x4@22869", "1"),
+        ("hc:nn:3079x50x2@557", "1"),
+        ("h:tt:1739x41x7@2257", "1"),
+    ],
+)
+def test_skewed_products_spill_nothing(text: str, beta: str) -> None:
+    p = Problem.parse(text, beta=beta)[0]
+    config = PANEL.default(p, H200)
+    facts = compiled(p, config, H200)
+    assert (facts["spills"], facts["stack"]) == (0, 0), (config, facts)
+    per_sm, threads = config["blocks"] // H200["sms"], PANEL.launch(p, config).block[0]
+    # A warp stays with one of four schedulers, which has a quarter of the registers.
+    of_scheduler = -(-per_sm * threads // 128)
+    taken = of_scheduler * 32 * -(-facts["registers"] // 8) * 8
+    assert taken <= H200["registers_per_sm"] // 4, (config, facts)
+
+
+@pytest.mark.parametrize(
     ("text", "fixed"),
     [
         ("s:tt:70x6x7", {"path": "async", "packed": 1}),

@@ -18,6 +18,7 @@ from tilewright.stencils.cuda import grids
 from tilewright.stencils.cuda.common import fitted
 from tilewright.stencils.cuda.panel.cost import clocks
 from tilewright.stencils.cuda.panel.needs import (
+    SECTOR,
     along,
     length,
     long_m,
@@ -26,6 +27,7 @@ from tilewright.stencils.cuda.panel.needs import (
     short,
     streams,
 )
+from tilewright.stencils.cuda.panel.space import TILES, tile_sizes
 from tilewright.stencils.cuda.panel.stencil import PanelStencil
 from tilewright.stencils.cuda.source import LAUNCHED, program
 from tilewright.targets.cuda.capability import named
@@ -149,6 +151,48 @@ def test_long_tiles_for_long_panels_and_no_waste_for_short_ones() -> None:
     assert PANEL.default(problem("d:4000x8x8@1000"), H200)["tile"] <= 512
     # All of a narrow one that begins anywhere in a word is one run of bytes, to and fro.
     assert PANEL.default(problem("h:nt:1869x2x2@60000"), H200)["tile"] == 2048
+
+
+def test_tiles_part_a_length_where_the_usual_ones_would_be_empty() -> None:
+    """Into nearly equal pieces of whole sectors; a length that the usual ones suit has no others."""
+    for text, made in (
+        # By hand: pieces of 198, 99, 66, ... rows, of whole sectors of 4 rows, or of pairs of them.
+        ("c:nn:19x198x41", {28, 36, 40, 52, 56, 68, 72, 100, 104, 200}),
+        ("h:tn:397x6x21", {208, 400, 416}),
+        ("s:nn:4096x4x4", set()),
+    ):
+        p = problem(f"{text}@1000")
+        assert set(tile_sizes(p)) - set(TILES) == made, text
+        assert all(tile * p.dtype.itemsize % SECTOR == 0 for tile in made)
+    p = problem("c:nn:19x198x41@5328", beta="1")
+    config = PANEL.default(p, H200)
+    assert config["tile"] == 100
+    assert PANEL.space(p, H200).member(config) is None
+    broken = [rule.name for rule in PANEL.space(p, H200).why(config.with_(columns=8))]
+    assert "tile-parts" in broken
+    # Configs that were found with the usual ones are members still.
+    assert PANEL.space(p, H200).member(config.with_(tile=224, path="async", stages=2, tickets=0)) is None
+
+
+def test_columns_leave_by_whole_sectors_where_most_is_written() -> None:
+    for text, beta, sectors, allowed in (
+        ("s:nn:2377x41x6@1562", "0", 1, True),
+        # Half is read; elements of 8 bytes do anyway; columns begin with sectors; C is one run; n is long.
+        ("hc:nn:3079x50x2@557", "1", 0, True),
+        ("c:nn:2377x41x6@781", "0", 0, False),
+        ("s:nn:2376x41x6@1562", "0", 0, False),
+        ("s:nn:81x41x6@40000", "0", 0, False),
+        ("s:nn:41x2377x6@1562", "0", 0, False),
+    ):
+        p = problem(text, beta=beta)
+        config = PANEL.default(p, H200)
+        assert config["sectors"] == sectors, (text, config)
+        broken = [rule.name for rule in PANEL.space(p, H200).why(config.with_(sectors=1))]
+        assert ("sectors" not in broken) is allowed, (text, broken)
+        model = PANEL.cost_model(p, H200)
+        assert model is not None
+        whole, words = model([config.with_(sectors=1), config.with_(sectors=0)])
+        assert bool(whole < words) is bool(sectors)
 
 
 def test_few_blocks_share_a_counter_where_memory_has_a_part() -> None:

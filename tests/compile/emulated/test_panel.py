@@ -48,6 +48,17 @@ pytestmark = marks.COMPILED
         # Elements of 16 bytes, in runs that begin in the middle of a sector of 32.
         ("z:nt:3x67x5@3", "dense", {"path": "bulk", "packed": 1}),
         ("z:nn:67x3x5@3", "dense", {"path": "bulk", "direct": 0}),
+        # Columns of small numbers by whole sectors: their ends are pieces of all sizes, and some lie in one.
+        ("s:nn:69x9x3@2", "dense", {"path": "bulk", "direct": 0, "sectors": 1}),
+        ("h:tt:71x40x3@2", "dense", {"path": "bulk", "direct": 0, "sectors": 1, "movers": 2, "tile": 16}),
+        ("hc:nn:67x5x3@2", "dense", {"path": "bulk", "mma": 16, "sectors": 1}),
+        ("b:nn:68x9x5@3", "dense", {"path": "bulk", "mma": 16, "sectors": 1}),
+        # Tiles that are made for the length.
+        ("c:nn:3x198x5@2", "dense", {"path": "bulk", "packed": 1, "tile": 100, "rows": 3, "columns": 2}),
+        ("s:tn:73x5x3@2", "dense", {"path": "bulk", "direct": 0, "tile": 40, "rows": 2, "columns": 5}),
+        # Parts of tensor cores that have all of a tile.
+        ("h:nn:89x14x8@2", "shared", {"path": "bulk", "mma": 16, "tile": 96, "rows": 96}),
+        ("b:nt:14x77x9@2", "dense", {"path": "bulk", "mma": 16, "tile": 80, "columns": 80}),
         # Tensor cores.
         ("h:nn:69x6x9@2", "dense", {"path": "bulk", "mma": 16}),
         # Parts that divide a tile and parts that do not, of columns that begin anywhere.
@@ -67,7 +78,7 @@ def test_panel_multiplies(text: str, layout: str, fixed: dict[str, Any]) -> None
     if layout == "shared":
         p = p.with_(**{"stride_b" if p.m > p.n else "stride_a": 0})
     few = {"mma": 0, "packed": 0, "held": 0, "movers": 1, "warps": 2, "stages": 2, "blocks": 132, "tile": 32}
-    found = allowed("panel", p, H200, 60, 1, **(few | fixed))
+    found = allowed("panel", p, H200, 60, 1, **({"sectors": 0} | few | fixed))
     config = min(found, key=lambda c: abs(c["rows"] * c["columns"] - 8 * max(1, c["mma"])))
     # Warps that move tiles may come in any order, also before the one that makes their barriers.
     again = len(SCHEDULES) if config["movers"] > 1 else 1

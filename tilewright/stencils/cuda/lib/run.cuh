@@ -46,11 +46,13 @@ struct Run {
         return smaller(-(int)(unsigned long long)from & (GRAIN - 1), bytes);
     }
     template <int GRAIN> INLINE int whole() const { return (bytes - ahead<GRAIN>()) & ~(GRAIN - 1); }
-    // Writes its bytes from at to end, fewer than a word, which lie in one, by one lane. Pieces grow up to a multiple of 8 and shrink behind it;
-    // each is there or not, so that lanes whose runs begin elsewhere do not wait for each other.
-    INLINE void store_edge(const unsigned char *here, int at, int end) const {
+    // Writes its bytes from at to end, which lie in one grain and are not all of it, by one lane. Pieces grow up to a multiple of 8, or of
+    // 16 in grains of 32, and shrink behind it; each is there or not, so that lanes whose runs begin elsewhere do not wait for each other.
+    template <int GRAIN> INLINE void store_edge(const unsigned char *here, int at, int end) const {
         if constexpr (SIZE <= 2) piece<unsigned short>(here, at, end, (head() + at) & 2);
         if constexpr (SIZE <= 4) piece<unsigned int>(here, at, end, (head() + at) & 4);
+        if constexpr (GRAIN > 16) piece<uint2>(here, at, end, (head() + at) & 8);
+        if constexpr (GRAIN > 16) piece<uint4>(here, at, end, true);
         piece<uint2>(here, at, end, true);
         if constexpr (SIZE <= 4) piece<unsigned int>(here, at, end, true);
         if constexpr (SIZE <= 2) piece<unsigned short>(here, at, end, true);

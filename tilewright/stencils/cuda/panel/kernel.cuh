@@ -97,6 +97,9 @@
 #ifndef MOVERS
 #define MOVERS 1  // with bulk copies warps of a block that load, and as many that write unless DIRECT
 #endif
+#ifndef SECTORS
+#define SECTORS 0  // 1: columns of C of small numbers leave by whole sectors of 32 bytes, 0: by words of 16 bytes (bulk copies, LONG_M)
+#endif
 #ifndef STAGES
 #define STAGES 3  // tiles in shared memory, all but one of them on their way
 #endif

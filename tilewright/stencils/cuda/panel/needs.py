@@ -5,6 +5,7 @@ Sizes are in elements, shared memory in bytes. Functions on configs work on numb
 
 from __future__ import annotations
 
+from math import gcd
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ PATHS = ("async", "bulk")
 LARGEST = 64
 """Extent up to which the two short ones are served: that of matrices that are kept whole in shared memory."""
 
+SECTOR = 32
+"""Bytes that memory writes whole, or in part."""
 LONGEST = 4096
 """Rows of the panel in the longest tile."""
 
@@ -78,6 +81,15 @@ def panel_run(p: Problem, path: Any, tile: Any) -> Any:
     leading = p.lda if long_m(p) else p.ldb
     follow = along(p) and leading == length(p) and units(p)[0 if long_m(p) else 1] < WIDEST
     return follow & (path != "async") & (tile >= length(p))
+
+
+def by_words(p: Problem, path: Any, direct: Any, tile: Any) -> Any:
+    """Whether columns of C leave by bulk copies that begin with words of 16 bytes and may so begin within a
+    sector: those of less than 8 bytes an element, of which a lane writes both ends of one."""
+    size = p.dtype.itemsize
+    apart = gcd(SECTOR, (p.ldc or 0) * size, p.strides[2] * size)
+    columns = long_m(p) and short(p) > 1 and size < 8 and apart < SECTOR
+    return columns & (path != "async") & (direct == 0) & (one_run(p, path, direct, tile) == 0)
 
 
 def reach(p: Problem) -> int:

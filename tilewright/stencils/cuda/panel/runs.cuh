@@ -13,8 +13,9 @@ template <bool IS_ALONG, int COLS, int LD, int ACROSS> struct Runs {
     // Many columns of small numbers have their ends written by a lane each, within words: as many instructions as there are columns
     // take longer than sectors that are written in part.
     static constexpr bool BY_LANES = SIZE < 8 && COUNT > 1;
-    // A bulk copy that begins in the middle of a sector of 32 bytes writes many in part, not only its first and last.
-    static constexpr int GRAIN = BY_LANES ? 16 : 32;
+    // A bulk copy that begins in the middle of a sector of 32 bytes writes many in part, not only its first and last. Ends of whole
+    // sectors are two pieces more for such a lane.
+    static constexpr int GRAIN = BY_LANES && !SECTORS ? 16 : 32;
     // The first run of a thread. A warp issues one copy after the other, so neighbouring runs are those of different warps.
     static INLINE int first() { return moving() % 32 * MOVERS + moving() / 32; }
     static INLINE Run run(const Stored *at, long long ld, int number, int count) {
@@ -45,8 +46,8 @@ template <bool IS_ALONG, int COLS, int LD, int ACROSS> struct Runs {
                 const Run x = run(to, ld, i, count);
                 const unsigned char *const here = from + i * LD * SIZE + x.head();
                 if constexpr (!BY_LANES) x.store_edges<GRAIN>(here, lane % OF_RUN);
-                else if (lane % 2) x.store_edge(here, x.ahead<GRAIN>() + x.whole<GRAIN>(), x.bytes);
-                else x.store_edge(here, 0, x.ahead<GRAIN>());
+                else if (lane % 2) x.store_edge<GRAIN>(here, x.ahead<GRAIN>() + x.whole<GRAIN>(), x.bytes);
+                else x.store_edge<GRAIN>(here, 0, x.ahead<GRAIN>());
             }
         }
     }

@@ -18,7 +18,9 @@ from tilewright.stencils.cuda.panel.needs import (
     LIFE,
     LONGEST,
     PATHS,
+    SECTOR,
     along,
+    by_words,
     held_words,
     length,
     long_m,
@@ -38,11 +40,18 @@ TILES = (
     *(576, 640, 704, 768, 896, 1024, 1152, 1280, 1408, 1536, 1792, 2048),
     *(2304, 2560, 2816, 3072, 3584, LONGEST),
 )
-"""Rows of a tile."""
+"""Rows of a tile, whatever the length of the panel is."""
 PIECE = 512
 """Rows of a tile that is a piece of a panel, at most; longer ones hold all of a narrow one, as one run."""
+PIECES = 8
+"""Pieces of a panel up to which tiles are made for its length."""
+WASTE = 0.03
+"""Of the rows of a panel what ``TILES`` would add, from which on they are."""
 ALONG = (1, 2, 4, 8, 16)
-"""Rows along the panel of a thread; a warp with tensor cores has 8 times as many, or 16."""
+"""Rows along the panel of a thread."""
+TALL, TALLER = (32, 64, 128), (48, 80, 96, 112)
+"""More of a warp with tensor cores; and of one with those of 16 bits, where a part may so have all of a short
+panel, whose instructions wait for each other less than those of one part after the other."""
 MOST_HELD = 96
 """Registers of the small operand that a thread holds, at most."""
 MOVERS = (1, 2, 4)
@@ -50,19 +59,37 @@ MOVERS = (1, 2, 4)
 PER_SM = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)
 
 
+def tile_sizes(p: Problem) -> tuple[int, ...]:
+    """Rows of a tile: those of any panel, and those that part this one into a few pieces of whole sectors, or
+    pairs of sectors, where the others would have more rows behind its end. (Of 198 rows two tiles of 100 have
+    all but two, while 16 is the only one of the others that parts it and leaves less than a tenth empty.)"""
+    rows, made = length(p), set[int]()
+    for pieces in range(1, PIECES + 1):
+        least, most = -(-rows // pieces), PIECE if pieces > 1 else LONGEST
+        usual = min((tile for tile in TILES if tile >= least), default=0)
+        for grain in (SECTOR // p.dtype.itemsize, 2 * SECTOR // p.dtype.itemsize):
+            tile = -(-least // grain) * grain
+            spared = (usual - tile) * pieces
+            if TILES[0] <= tile <= most and -(-rows // tile) == pieces and spared > WASTE * rows:
+                made.add(tile)
+    return tuple(sorted(made.union(TILES)))
+
+
 def params(p: Problem, device: Device) -> list[Param]:
-    lengthwise, other = tuple(sorted({*ALONG, 32, 64, 128})), sides(short(p))
+    taller = TALLER if p.dtype.real_bits == 16 else ()
+    lengthwise, other = tuple(sorted({*ALONG, *TALL, *taller})), sides(short(p))
     return [
         Param("path", PATHS),
         Param("mma", (0, 8, 16)),
         Param("packed", (0, 1), absent=0),
         Param("held", (0, 1), absent=0),
         Param("direct", (0, 1)),
-        Param("tile", TILES),
+        Param("tile", tile_sizes(p)),
         Param("rows", lengthwise if long_m(p) else other),
         Param("columns", other if long_m(p) else lengthwise),
         Param("warps", (1, 2, 4, 6, 8, 12, 16)),
         Param("movers", MOVERS, absent=1),
+        Param("sectors", (0, 1), absent=0),
         Param("stages", (2, 3, 4, 6, 8)),
         Param("blocks", tuple(count * device["sms"] for count in PER_SM)),
         grids.param(),
@@ -113,6 +140,12 @@ def _of_the_path(p: Problem, device: Device) -> Iterator[Rule]:
         "soft",
         "a warp that moves tiles has four runs of them, or is the only one",
         lambda movers: (movers == 1) | (4 * movers <= most),
+    )
+    yield Rule(
+        "sectors",
+        "soft",
+        "columns of small numbers leave by whole sectors, where bulk copies would begin within them",
+        lambda path, direct, tile, sectors: (sectors == 0) | by_words(p, path, direct, tile),
     )
     yield Rule(
         "packed",
@@ -186,6 +219,13 @@ def _of_the_tile(p: Problem) -> Iterator[Rule]:
         "hard",
         "a tile is whole words of 16 bytes along the panel",
         lambda tile: tile * p.dtype.itemsize % WIDEST == 0,
+    )
+    usual = np.array(TILES)
+    yield Rule(
+        "tile-parts",
+        "soft",
+        "a tile that is made for a length is whole parts",
+        lambda tile, rows, columns: np.isin(tile, usual) | (tile % (rows if long_m(p) else columns) == 0),
     )
     yield Rule("tile-in-panel", "soft", "a tile is not longer than the panel", lambda tile: tile <= least)
     yield Rule(

@@ -9,10 +9,12 @@ section 4), and memory sets its pace as it does for very small matrices (I. Masl
     packed   the small operand is brought into the order in which multiply-add units read it
     held     a warp keeps its fragments of the small operand for its parts of a tile (``mma`` of 16 bits)
     direct   C leaves from registers, not through shared memory (m is long)
-    tile     rows of the panel that are in a stage; its length is an argument of the kernel, not a constant
+    tile     rows of the panel that are in a stage; its length is an argument of the kernel, not a constant,
+             and some tiles are made for it
     rows, columns   of the part of C that a thread computes (with ``mma``: a warp, by tensor cores)
     warps    of a block that multiply
     movers   with bulk copies: more warps, which load, and, unless direct, as many others, which write
+    sectors  columns of C of small numbers leave by whole sectors of 32 bytes, not by words of 16
     stages   tiles in shared memory: all but the one that is multiplied are on their way
     blocks   of the whole grid, in multiples of the SMs: they stay and walk over all tiles of the batch
     per_block   or end after so many of them (``grids``)

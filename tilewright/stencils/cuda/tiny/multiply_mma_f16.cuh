@@ -235,15 +235,48 @@ INLINE void add_step(Sums &sum, const RowWords &x, const ColumnWords &y, bool ha
     }
 }
 
+// Where a lane's sums of a fragment go: two columns, of rows that are PAIRED or 8 apart.
+struct Destination {
+    int row, other, column;  // the second row, too
+    INLINE Destination(int first_m, int first_n, int i, int j, int order) {
+        row = row_of(first_m, i, 0);
+        other = row_of(first_m, i, 1);
+        column = column_of(first_n, j, 2 * (threadIdx.x % 4) + order);
+    }
+    INLINE bool in_column() const { return SIZE_N % COLUMNS == 0 || column < SIZE_N; }
+    static INLINE bool in_row(int row) { return SIZE_M % ROWS == 0 || row < SIZE_M; }
+};
+
 // Writes the sums of a part that begins at this row and column of C. Leading dimensions and out as multiply() takes them.
+//
+// What is read of C comes first, of TOGETHER_C fragments: for all that the compiler knows a store changes what the next load finds, so that
+// each would wait for the one before. And nothing branches: lanes outside of C neither load nor store.
 template <typename LeadC, typename Out>
 INLINE void keep_sums(const Sums &sum, int first_m, int first_n, const Stored *c, Out out, LeadC ldc, const Scalars &s) {
-    const int q = threadIdx.x % 4;
-    const int flip = crowded(LD_C) && PAIR_M ? q / 2 : 0;
-    UNROLL for (int j = 0; j < FRAGMENTS_N; j++) UNROLL for (int i = 0; i < FRAGMENTS_M; i++)
-        UNROLL for (int order = 0; order < 2; order++) {
-            const int column = column_of(first_n, j, 2 * q + (order ^ flip)), row = row_of(first_m, i, 0), other = row_of(first_m, i, 1);
-            if (SIZE_N % COLUMNS != 0 && column >= SIZE_N) continue;
+    constexpr int FRAGMENTS = FRAGMENTS_M * FRAGMENTS_N;
+    // Registers beside the sums and some 40 others: each of four schedulers has 512 for a lane of all its warps.
+    constexpr int ROOM_C = 512 / ceiling(THREADS / 32 * BLOCKS, 4) - 4 * FRAGMENTS * MMA_PARTS - 40;
+    constexpr int TOGETHER_C = smaller(FRAGMENTS, smaller(4, larger(1, ROOM_C / (8 * MMA_PARTS))));
+    const int flip = crowded(LD_C) && PAIR_M ? threadIdx.x % 4 / 2 : 0;
+    UNROLL for (int f = 0; f < FRAGMENTS; f += TOGETHER_C) {
+        Element old[TOGETHER_C][2][2];
+        if (BETA != 0)
+            UNROLL for (int t = 0; t < TOGETHER_C && f + t < FRAGMENTS; t++) UNROLL for (int order = 0; order < 2; order++) {
+                const Destination at(first_m, first_n, (f + t) % FRAGMENTS_M, (f + t) / FRAGMENTS_M, order ^ flip);
+                const Stored *const from = c + at.column * ldc;
+                if (!at.in_column()) continue;
+                if (PAIR_M) {
+                    if (!at.in_row(at.row)) continue;
+                    const Pack<2> both = load<2>(from + at.row);
+                    UNROLL for (int e = 0; e < 2; e++) old[t][order][e] = widened(both.element[e]);
+                } else {
+                    if (at.in_row(at.row)) old[t][order][0] = widened(from[at.row]);
+                    if (at.in_row(at.other)) old[t][order][1] = widened(from[at.other]);
+                }
+            }
+        UNROLL for (int t = 0; t < TOGETHER_C && f + t < FRAGMENTS; t++) UNROLL for (int order = 0; order < 2; order++) {
+            const int i = (f + t) % FRAGMENTS_M, j = (f + t) / FRAGMENTS_M;
+            const Destination at(first_m, first_n, i, j, order ^ flip);
             Element value[2];
             UNROLL for (int e = 0; e < 2; e++) {
                 float part[MMA_PARTS];
@@ -254,23 +287,17 @@ INLINE void keep_sums(const Sums &sum, int first_m, int first_n, const Stored *c
 #else
                 value[e] = part[0];
 #endif
+                value[e] = scaled(s, value[e], BETA != 0 ? old[t][order][e] : zero());
             }
+            if (!at.in_column()) continue;
             if (PAIR_M) {
-                if (SIZE_M % ROWS != 0 && row >= SIZE_M) continue;
-                Pack<2> old;
-                if (BETA != 0) old = load<2>(c + row + column * ldc);
-                UNROLL for (int e = 0; e < 2; e++)
-                    value[e] = scaled(s, value[e], BETA != 0 ? widened(old.element[e]) : zero());
-                keep<2>(out, row, column, ldc, packed(value));
+                if (at.in_row(at.row)) keep<2>(out, at.row, at.column, ldc, packed(value));
             } else {
-                UNROLL for (int e = 0; e < 2; e++) {
-                    const int here = e ? other : row;
-                    if (SIZE_M % ROWS == 0 || here < SIZE_M)
-                        keep_one(out, here, column, ldc,
-                                 narrowed(scaled(s, value[e], BETA != 0 ? widened(c[here + column * ldc]) : zero())));
-                }
+                if (at.in_row(at.row)) keep_one(out, at.row, at.column, ldc, narrowed(value[0]));
+                if (at.in_row(at.other)) keep_one(out, at.other, at.column, ldc, narrowed(value[1]));
             }
         }
+    }
 }
 
 // Leading dimensions and out as multiply() takes them; LD_A, LD_B and LD_C say what is known of them.

@@ -59,18 +59,22 @@ INLINE void multiply(Sums &sum, const Stored *a, const Stored *b, int first_m, i
     multiply_step<true>(sum, a, b, 16 * (PRODUCTS - 1), lane);
 }
 
-// Writes the results that lie in C, of so many columns, which is there already where it is read.
+// Writes the results that lie in C, of so many columns, which is there already where it is read: what is read of a fragment comes first, as
+// each store might change what the next load finds, for all that the compiler knows. (Two fragments at a time spilled.)
 INLINE void keep(const Sums &sum, Stored *out, int first_m, int first_n, int columns, const Scalars &s) {
     const int lane = threadIdx.x % 32, row = first_m + lane / 4, column = first_n + lane % 4 * 2 * SPREAD;
     Stored *const to = out + row + column * SIZE_M;
-    UNROLL for (int j = 0; j < FRAGMENTS_N; j++) UNROLL for (int i = 0; i < FRAGMENTS_M; i++)
-        UNROLL for (int e = 0; e < 4; e++) {
-            const int down = 16 * i + e / 2 * 8, right = NEXT * j + e % 2 * SPREAD;
-            if (SIZE_M % ROWS != 0 && row + down >= SIZE_M) continue;
-            if ((TILE_N % COLUMNS != 0 || LAST_N != TILE_N) && column + right >= columns) continue;
-            Stored &c = to[down + right * SIZE_M];
-            c = narrowed(scaled(s, sum[i][j][e], BETA != 0 ? widened(c) : zero()));
-        }
+    UNROLL for (int j = 0; j < FRAGMENTS_N; j++) UNROLL for (int i = 0; i < FRAGMENTS_M; i++) {
+        auto at = [&](int e) { return 16 * i + e / 2 * 8 + (NEXT * j + e % 2 * SPREAD) * SIZE_M; };
+        auto inside = [&](int e) {
+            return (SIZE_M % ROWS == 0 || row + 16 * i + e / 2 * 8 < SIZE_M) &&
+                   ((TILE_N % COLUMNS == 0 && LAST_N == TILE_N) || column + NEXT * j + e % 2 * SPREAD < columns);
+        };
+        Element old[4];
+        if (BETA != 0) UNROLL for (int e = 0; e < 4; e++) if (inside(e)) old[e] = widened(to[at(e)]);
+        UNROLL for (int e = 0; e < 4; e++)
+            if (inside(e)) to[at(e)] = narrowed(scaled(s, sum[i][j][e], BETA != 0 ? old[e] : zero()));
+    }
 }
 
 // The same where columns of C begin with a word of 16 bytes, by whole words: those outside of C go behind it.
