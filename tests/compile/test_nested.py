@@ -75,6 +75,10 @@ PIECES: dict[str, tuple[Problem, dict[str, int]]] = {
         nested("d:9x7x5@3", (0, 35, 63), ((3, 45, 0, 189),), align=8),
         {"group": 6, "mma": 8, "direct": 1},
     ),
+    "lanes-in-turn": (
+        nested("d:16x8x16@3", (0, 128, 128), ((3, 256, 0, 384),)),
+        {"group": 6, "mma": 16, "direct": 1, "turn": 1},
+    ),
     "halves": (nested("h:9x8x7@3", (63, 56, 72), ((3, 200, 0, 216),), align=2), {"group": 6, "mma": 16}),
 }
 
@@ -209,6 +213,22 @@ def test_several_products_of_halves_keep_their_registers(letter: str, size: int)
     facts = nvrtc.compile(TINY.source(p, config, H200), H200).facts
     assert (facts["spills"], facts["stack"], facts["warnings"]) == (0, 0, 0), config
     assert facts["registers"] <= (64 if size == 3 else 96), config
+
+
+@pytest.mark.parametrize("beta", ["0", "1"])
+@pytest.mark.parametrize("form", ["d:nn", "d:nt", "d:tn", "z:nn", "z:nt", "z:tn"])
+@pytest.mark.parametrize("size", [16, 24, 32])
+def test_lanes_in_turn_keep_their_registers(size: int, form: str, beta: str) -> None:
+    """Nothing spills by default, and as many blocks fit on an SM as are launched."""
+    one = size * size
+    p = nested(f"{form}:{size}x{size}x{size}@48", (0, one, one), ((200, one, 0, 48 * one),), beta=beta)
+    config = TINY.default(p, H200)
+    # Columns of 192 bytes begin in the same bank where every other one is asked for at a time.
+    assert (config["mma"], config["turn"]) == (16, size % 16 == 0 or form[0] == "z" or form == "d:nn")
+    facts = nvrtc.compile(TINY.source(p, config, H200), H200).facts
+    assert (facts["spills"], facts["stack"], facts["warnings"]) == (0, 0, 0), config
+    threads = 32 * config["warps"] * config["blocks"] // H200["sms"]
+    assert -(-facts["registers"] // 8) * 8 * threads <= H200["registers_per_sm"], config
 
 
 @pytest.mark.parametrize("name", TILES)

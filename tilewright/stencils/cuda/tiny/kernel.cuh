@@ -178,7 +178,7 @@ static_assert(PATH != 2 || OUTER || ((SHARED_A || GROUP * STEP_A * SIZE % 16 == 
 static_assert(STAGES >= 2 || PATH == 0, "ring: one stage is multiplied while others are filled");
 static_assert(PAD == 0 || PATH == 1, "pad: only copies by vectors can leave gaps");
 static_assert(EVICT == 0 || PATH == 2, "evict: bulk copies take hints");
-static_assert(TURN == 0 || (PATH != 0 && MMA == 0), "turn: threads read shared memory");
+static_assert(TURN == 0 || (PATH != 0 && (MMA == 0 || TYPE_BITS == 64)), "turn: threads read shared memory");
 static_assert(ACROSS == 0 || (PATH != 0 && MMA == 0), "across: threads read shared memory");
 static_assert(SEVERAL == 1 || (PIECEWISE && TURN == 0 && (PAIRS || SHARED_A || SHARED_B || HELD_A || HELD_B || (TILE && (!ALONG_A || !ALONG_B)))),
               "several: bulk copies of runs or tiles, where a thread finds products with one operand, or pairs of tiny ones");

@@ -24,6 +24,8 @@ LONG = 640
 """The same of one extent where bulk copies bring them."""
 SECTOR = 32
 """Bytes that memory writes at once."""
+BANKS = 128
+"""Bytes of all banks of shared memory."""
 KEPT = 16 * 1024
 """Bytes up to which operands that all runs have stay in shared memory."""
 PER_SM = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32)
@@ -536,6 +538,24 @@ def registers(p: Problem, mma: Any, rows: Any, columns: Any, several: Any = 1) -
         return 24 + (mma == 0) * words * fma + (mma != 0) * tensor
     tensor = rows * columns // 32 + (rows + columns) // 8 * deep
     return 24 + words * ((mma == 0) * fma + (mma != 0) * tensor)
+
+
+@lru_cache(maxsize=256)
+def meeting(p: Problem) -> tuple[bool, bool, bool]:
+    """Where lanes of float64 tensor cores that ask for fragments in one order meet in the banks of shared
+    memory, as stored columns are multiples of all banks apart: along the rows of A and along the columns of
+    B, where tiles of two fragments or more mend it, and along k. (fragments_f64.cuh says the same.)"""
+    if p.dtype.real_bits != 64:
+        return False, False, False
+    size, pair = p.dtype.itemsize, WIDEST // p.dtype.itemsize
+    along_k = (p.transposed_a, not p.transposed_b)
+    deep = pair if any(along_k) and p.k % pair == 0 and (p.k % 8 == 0 or p.k % 8 > 4) else 1
+    even = -(-p.k // (4 * deep)) % 2 == 0
+    a, b = (
+        (lead or rows) * size * (1 if along else deep) % BANKS == 0
+        for along, (rows, _), (lead, _) in zip(along_k, p.stored, spaced(p), strict=False)
+    )
+    return a and not along_k[0], b and not along_k[1], even and ((a and along_k[0]) or (b and along_k[1]))
 
 
 def shares(p: Problem) -> bool:

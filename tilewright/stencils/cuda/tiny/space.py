@@ -33,6 +33,7 @@ from tilewright.stencils.cuda.tiny.needs import (
     flat,
     flying_bytes,
     items,
+    meeting,
     pairs,
     part_asked,
     registers,
@@ -424,7 +425,7 @@ def _of_the_group(p: Problem, device: Device) -> Iterator[Rule]:
 
 def _of_the_banks(p: Problem, device: Device) -> Iterator[Rule]:
     """Remedies for threads that ask for the same bank of shared memory, and hints to the cache."""
-    crowded = is_crowded(p)
+    crowded, (in_a, in_b, along_k) = is_crowded(p), meeting(p)
     yield Rule(
         "across",
         "hard",
@@ -441,13 +442,17 @@ def _of_the_banks(p: Problem, device: Device) -> Iterator[Rule]:
         "turn",
         "hard",
         "threads that begin at different places read shared memory",
-        lambda path, mma, turn: (turn == 0) | ((path != "plain") & (mma == 0)),
+        lambda path, mma, turn: (turn == 0) | ((path != "plain") & ((mma == 0) | (p.dtype.real_bits == 64))),
     )
     yield Rule(
         "turn-needed",
         "soft",
-        "matrices of other sizes begin in different banks anyway",
-        lambda rows, columns, turn: (turn == 0) | (crowded & (tiles(p, rows, columns) <= 16)),
+        "matrices, or with tensor cores columns, of other sizes begin in different banks anyway",
+        lambda mma, rows, columns, turn, pad: (
+            (turn == 0)
+            | ((mma == 0) & crowded & (tiles(p, rows, columns) <= 16))
+            | ((mma != 0) & (pad == 0) & (along_k | (in_a & (rows % 16 == 0)) | (in_b & (columns % 16 == 0))))
+        ),
     )
     yield Rule(
         "pad",
