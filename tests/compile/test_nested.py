@@ -173,14 +173,43 @@ PAIRS: dict[str, tuple[Problem, dict[str, int]]] = {
 }
 
 
-@pytest.mark.parametrize("name", [*EIGHT, *PAIRS])
+ONE = {"several": 1, "odd": 1}
+ODD: dict[str, tuple[Problem, dict[str, int]]] = {
+    "all-columns": (
+        nested("h:9x9x9@7", (81, 81, 81), ((3, 567, 0, 567),), align=2, beta="any"),
+        ONE | {"group": 21},
+    ),
+    "some-columns": (
+        nested("h:5x9x7@9", (0, 63, 45), ((3, 35, 567, 405),), align=2),
+        ONE | {"group": 18, "columns": 3, "direct": 1},
+    ),
+    "along-rows": (
+        nested("h:tn:7x5x9@5", (315, 0, 35), ((5, 63, 45, 175),), align=2, alpha="any"),
+        ONE | {"group": 15, "columns": 1, "across": 1},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", [*EIGHT, *PAIRS, *ODD])
 def test_several_products_of_halves_are_found_together(name: str) -> None:
-    """Eight of a warp by tensor cores, and neighbouring pairs of a thread by words."""
-    p, own = (EIGHT | PAIRS)[name]
+    """Eight of a warp by tensor cores, neighbouring pairs of a thread by words, and one odd product."""
+    p, own = (EIGHT | PAIRS | ODD)[name]
     fixed: dict[str, Any] = {"path": "bulk", "warps": 2, "stages": 2, "mma": 0, "rows": p.m, "columns": p.n}
     (config,) = allowed("tiny", p, H200, 1, 0, blocks=H200["sms"], **fixed | {"direct": 0} | own)
     for schedule in SCHEDULES[:2]:
         assert list(nested_wrongs("tiny", p, config, H200, schedule)) == []
+
+
+@pytest.mark.parametrize("letter", ["h", "b"])
+@pytest.mark.parametrize("columns", [3, 9])
+def test_odd_products_of_halves_keep_their_registers(letter: str, columns: int) -> None:
+    """An A of 81 numbers and the sums of three columns."""
+    p = nested(f"{letter}:9x9x9@540", (81, 0, 81), ((3000, 43740, 81, 43740),), align=2)
+    known = {"path": "bulk", "mma": 0, "rows": 9, "columns": columns, "warps": 2, "stages": 2, "odd": 1}
+    (config,) = allowed("tiny", p, H200, 1, 0, blocks=6 * H200["sms"], direct=0, evict=0, **known)
+    facts = nvrtc.compile(TINY.source(p, config, H200), H200).facts
+    assert (facts["spills"], facts["stack"], facts["warnings"]) == (0, 0, 0), config
+    assert facts["registers"] <= 168, config
 
 
 @pytest.mark.parametrize("letter", ["h", "b"])

@@ -76,6 +76,15 @@ def test_lanes_of_tensor_cores_take_turns(
     assert list(wrongs("tiny", p, config, H200, schedules=SCHEDULES[1:2], grid_x=1)) == []
 
 
+@pytest.mark.parametrize(("text", "path"), [("h:9x9x9", "bulk"), ("b:tn:5x3x7", "async")])
+@pytest.mark.parametrize("shared", ["a", "b"])
+def test_odd_matrices_are_read_by_words(text: str, path: str, shared: str) -> None:
+    p = problem(f"{text}@19", beta="any", align=2).with_(**{f"stride_{shared}": 0})
+    p = p if path == "async" else p.with_(align=16)
+    config = smallest(p, 0, path=path, mma=0, warps=1, rows=p.m, odd=1)
+    assert list(wrongs("tiny", p, config, H200, schedules=SCHEDULES[1:2], grid_x=1)) == []
+
+
 @pytest.mark.parametrize("stages", [2, 3])
 @pytest.mark.parametrize("path", ["async", "bulk"])
 def test_tiny_waits_for_its_ring(path: str, stages: int) -> None:

@@ -45,7 +45,7 @@ _WARPS = np.array((1, 2, 4, 6, 8))
 _STAGES = np.array((2, 3, 4))
 # Tiles of a group that a thread has, or a warp with tensor cores.
 _TURNS, _TURNS_MMA = np.array((1, 2, 4, 8)), np.array((1, 2, 3, 4, 8, 16))
-_UNCHOSEN = {"several": 1, "direct": 0, "reuse": 0, "pad": 0, "evict": 0}
+_UNCHOSEN = {"several": 1, "direct": 0, "reuse": 0, "odd": 0, "pad": 0, "evict": 0}
 
 
 def best(space: Space, p: Problem, device: Device) -> Config:
