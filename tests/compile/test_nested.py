@@ -75,6 +75,10 @@ PIECES: dict[str, tuple[Problem, dict[str, int]]] = {
         nested("d:9x7x5@3", (0, 35, 63), ((3, 45, 0, 189),), align=8),
         {"group": 6, "mma": 8, "direct": 1},
     ),
+    "lanes-in-turn": (
+        nested("d:16x8x16@3", (0, 128, 128), ((3, 256, 0, 384),)),
+        {"group": 6, "mma": 16, "direct": 1, "turn": 1},
+    ),
     "halves": (nested("h:9x8x7@3", (63, 56, 72), ((3, 200, 0, 216),), align=2), {"group": 6, "mma": 16}),
 }
 
@@ -169,14 +173,43 @@ PAIRS: dict[str, tuple[Problem, dict[str, int]]] = {
 }
 
 
-@pytest.mark.parametrize("name", [*EIGHT, *PAIRS])
+ONE = {"several": 1, "odd": 1}
+ODD: dict[str, tuple[Problem, dict[str, int]]] = {
+    "all-columns": (
+        nested("h:9x9x9@7", (81, 81, 81), ((3, 567, 0, 567),), align=2, beta="any"),
+        ONE | {"group": 21},
+    ),
+    "some-columns": (
+        nested("h:5x9x7@9", (0, 63, 45), ((3, 35, 567, 405),), align=2),
+        ONE | {"group": 18, "columns": 3, "direct": 1},
+    ),
+    "along-rows": (
+        nested("h:tn:7x5x9@5", (315, 0, 35), ((5, 63, 45, 175),), align=2, alpha="any"),
+        ONE | {"group": 15, "columns": 1, "across": 1},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", [*EIGHT, *PAIRS, *ODD])
 def test_several_products_of_halves_are_found_together(name: str) -> None:
-    """Eight of a warp by tensor cores, and neighbouring pairs of a thread by words."""
-    p, own = (EIGHT | PAIRS)[name]
+    """Eight of a warp by tensor cores, neighbouring pairs of a thread by words, and one odd product."""
+    p, own = (EIGHT | PAIRS | ODD)[name]
     fixed: dict[str, Any] = {"path": "bulk", "warps": 2, "stages": 2, "mma": 0, "rows": p.m, "columns": p.n}
     (config,) = allowed("tiny", p, H200, 1, 0, blocks=H200["sms"], **fixed | {"direct": 0} | own)
     for schedule in SCHEDULES[:2]:
         assert list(nested_wrongs("tiny", p, config, H200, schedule)) == []
+
+
+@pytest.mark.parametrize("letter", ["h", "b"])
+@pytest.mark.parametrize("columns", [3, 9])
+def test_odd_products_of_halves_keep_their_registers(letter: str, columns: int) -> None:
+    """An A of 81 numbers and the sums of three columns."""
+    p = nested(f"{letter}:9x9x9@540", (81, 0, 81), ((3000, 43740, 81, 43740),), align=2)
+    known = {"path": "bulk", "mma": 0, "rows": 9, "columns": columns, "warps": 2, "stages": 2, "odd": 1}
+    (config,) = allowed("tiny", p, H200, 1, 0, blocks=6 * H200["sms"], direct=0, evict=0, **known)
+    facts = nvrtc.compile(TINY.source(p, config, H200), H200).facts
+    assert (facts["spills"], facts["stack"], facts["warnings"]) == (0, 0, 0), config
+    assert facts["registers"] <= 168, config
 
 
 @pytest.mark.parametrize("letter", ["h", "b"])
@@ -209,6 +242,22 @@ def test_several_products_of_halves_keep_their_registers(letter: str, size: int)
     facts = nvrtc.compile(TINY.source(p, config, H200), H200).facts
     assert (facts["spills"], facts["stack"], facts["warnings"]) == (0, 0, 0), config
     assert facts["registers"] <= (64 if size == 3 else 96), config
+
+
+@pytest.mark.parametrize("beta", ["0", "1"])
+@pytest.mark.parametrize("form", ["d:nn", "d:nt", "d:tn", "z:nn", "z:nt", "z:tn"])
+@pytest.mark.parametrize("size", [16, 24, 32])
+def test_lanes_in_turn_keep_their_registers(size: int, form: str, beta: str) -> None:
+    """Nothing spills by default, and as many blocks fit on an SM as are launched."""
+    one = size * size
+    p = nested(f"{form}:{size}x{size}x{size}@48", (0, one, one), ((200, one, 0, 48 * one),), beta=beta)
+    config = TINY.default(p, H200)
+    # Columns of 192 bytes begin in the same bank where every other one is asked for at a time.
+    assert (config["mma"], config["turn"]) == (16, size % 16 == 0 or form[0] == "z" or form == "d:nn")
+    facts = nvrtc.compile(TINY.source(p, config, H200), H200).facts
+    assert (facts["spills"], facts["stack"], facts["warnings"]) == (0, 0, 0), config
+    threads = 32 * config["warps"] * config["blocks"] // H200["sms"]
+    assert -(-facts["registers"] // 8) * 8 * threads <= H200["registers_per_sm"], config
 
 
 @pytest.mark.parametrize("name", TILES)

@@ -48,6 +48,43 @@ def test_tiny_multiplies_on_tensor_cores(text: str, mma: int, path: str) -> None
     assert list(wrongs("tiny", p, config, H200, schedules=SCHEDULES[1:2], grid_x=1)) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "pad", "path", "mma", "rows", "columns"),
+    [
+        # Two fragments of A in two orders, and steps of B in two.
+        ("d:16x16x16", 0, "bulk", 16, 16, 16),
+        # Four of A; of rows that are not there the last one is read.
+        ("d:nt:26x8x16", 6, "bulk", 16, 32, 8),
+        # B beside each other, A along k.
+        ("d:tt:8x32x16", 0, "async", 8, 8, 32),
+        # Both along k, of which the last step is half there.
+        ("d:tn:9x7x29", 3, "bulk", 8, 16, 8),
+        # Both beside each other, and single numbers of 8 bytes.
+        ("d:nt:15x15x8", 1, "bulk", 16, 16, 16),
+        ("z:nn:32x8x8", 0, "bulk", 16, 32, 8),
+        ("z:jc:8x13x8", 3, "bulk", 8, 8, 16),
+        # Columns begin in other banks: nothing is turned.
+        ("d:12x12x10", 0, "async", 16, 16, 16),
+    ],
+)
+def test_lanes_of_tensor_cores_take_turns(
+    text: str, pad: int, path: str, mma: int, rows: int, columns: int
+) -> None:
+    """What they ask for in different orders they multiply in one."""
+    p = problem(f"{text}@5", (pad, pad, 0), alpha="any", beta="any")
+    config = smallest(p, 3, path=path, mma=mma, rows=rows, columns=columns, warps=2, turn=1)
+    assert list(wrongs("tiny", p, config, H200, schedules=SCHEDULES[1:2], grid_x=1)) == []
+
+
+@pytest.mark.parametrize(("text", "path"), [("h:9x9x9", "bulk"), ("b:tn:5x3x7", "async")])
+@pytest.mark.parametrize("shared", ["a", "b"])
+def test_odd_matrices_are_read_by_words(text: str, path: str, shared: str) -> None:
+    p = problem(f"{text}@19", beta="any", align=2).with_(**{f"stride_{shared}": 0})
+    p = p if path == "async" else p.with_(align=16)
+    config = smallest(p, 0, path=path, mma=0, warps=1, rows=p.m, odd=1)
+    assert list(wrongs("tiny", p, config, H200, schedules=SCHEDULES[1:2], grid_x=1)) == []
+
+
 @pytest.mark.parametrize("stages", [2, 3])
 @pytest.mark.parametrize("path", ["async", "bulk"])
 def test_tiny_waits_for_its_ring(path: str, stages: int) -> None:

@@ -36,6 +36,7 @@ constexpr int APART_A = LONG_M ? START_PANEL : START_SMALL, APART_B = LONG_M ? S
 // Whether all columns in shared memory begin at multiples of two elements.
 constexpr bool EVEN_A = LD_A % 2 == 0 && APART_A % 2 == 0, EVEN_B = LD_B % 2 == 0 && APART_B % 2 == 0;
 constexpr bool EVEN_C = LD_C % 2 == 0 && APART_C % 2 == 0;
+constexpr int TURN = 0;  // lanes ask for all of a fragment in one order
 #endif
 
 // Shared memory: barriers, a small operand of the whole batch, the ring, and results on their way out. What keeps its

@@ -23,6 +23,7 @@ from tilewright.stencils.cuda.tiny.needs import (
     PER_SM,
     busy,
     eights,
+    meeting,
     moved_bytes,
     registers,
     rounds,
@@ -44,7 +45,7 @@ _WARPS = np.array((1, 2, 4, 6, 8))
 _STAGES = np.array((2, 3, 4))
 # Tiles of a group that a thread has, or a warp with tensor cores.
 _TURNS, _TURNS_MMA = np.array((1, 2, 4, 8)), np.array((1, 2, 3, 4, 8, 16))
-_UNCHOSEN = {"several": 1, "direct": 0, "reuse": 0, "pad": 0, "evict": 0}
+_UNCHOSEN = {"several": 1, "direct": 0, "reuse": 0, "odd": 0, "pad": 0, "evict": 0}
 
 
 def best(space: Space, p: Problem, device: Device) -> Config:
@@ -126,10 +127,7 @@ def _tensor_tiles(p: Problem, x: Mapping[str, Any]) -> Iterator[list[tuple[int, 
     # Products of 16 rows where they are as full as those of 8.
     full = halves or -(-p.m // 16) * 2 == -(-p.m // 8)
     if p.outer:
-        # All of C by one warp, or half of one that takes too many registers.
-        wide = x["longest"]
-        high = x["longest"] if halves else 16
-        yield [(16, min(-(-p.m // 16) * 16, high), min(-(-p.n // 8) * 8, wide))]
+        yield [_tensor_tile(p, x)]
     for mma in (16, 8) if full else (8,):
         rows = min(-(-p.m // mma) * mma, x["longest"])
         yield [(mma, rows, columns), (mma, rows, -(-columns // 16) * 8)]
@@ -137,14 +135,29 @@ def _tensor_tiles(p: Problem, x: Mapping[str, Any]) -> Iterator[list[tuple[int, 
         yield [(mma, rows, 8)]
 
 
+def _tensor_tile(p: Problem, x: Mapping[str, Any]) -> tuple[int, int, int]:
+    """The tile of a batch along several axes: all of C by one warp, or half of one that takes too many
+    registers."""
+    rows, columns = -(-p.m // 16) * 16, min(-(-p.n // 8) * 8, x["longest"])
+    if p.dtype.real_bits == 16:
+        return 16, min(rows, x["longest"]), columns
+    # Lanes that would meet in banks ask for four fragments of A in as many orders.
+    if meeting(p)[0] and rows % 32 == 0:
+        if p.dtype.letter == "d":
+            return 16, 32, columns
+        if columns % 16 == 0:
+            return 16, 32, x["longest_pairs"]
+    return 16, 16, columns
+
+
 def _tensor_first(p: Problem, x: Mapping[str, Any]) -> bool:
     """Whether tensor cores with one product are the better choice for a batch along several axes: not for odd
-    matrices of 16 bits, of which they take eight at a time, and in float64 not for small
-    matrices, where little but C is moved. (On an H200 threads with several products were then 1.2 times as
-    fast with 16 rows.)"""
+    matrices of 16 bits, of which they take eight at a time, and in float64 not for small matrices, where
+    little but C is moved, unless lanes take turns that would meet in banks. (On an H200 threads with several
+    products were 1.2 times as fast with 16 rows as lanes that did meet.)"""
     if stacks(p) and eights(p):
         return False
-    small = p.dtype.letter == "d" and p.m * p.n <= x["nest_doubles"] and _writes(p)
+    small = p.dtype.letter == "d" and p.m * p.n <= x["nest_doubles"] and _writes(p) and not any(meeting(p))
     return not small and any(True for _ in _tensor_tiles(p, x))
 
 
@@ -246,9 +259,10 @@ def _rings(
     held = np.minimum(resident(shared, needed, warps, device), x["blocks"])
     columns["blocks"] = np.array((0, *PER_SM))[np.searchsorted(PER_SM, held, side="right")] * device["sms"]
     # Threads of different matrices begin in the same bank, where matrices are multiples of all banks: the
-    # more matrices a warp works on, the worse.
+    # more matrices a warp works on, the worse. Lanes of tensor cores meet where columns begin in the same.
     turned = (count <= x["turn"]) & is_crowded(p) | (count <= x["turn_both"]) & is_crowded(p, all)
-    columns["turn"] = (turned & (tile["mma"] == 0)).astype(int)[which]
+    apart = bool(p.outer) and any(meeting(p))
+    columns["turn"] = np.where(tile["mma"] == 0, turned, apart).astype(int)[which]
     return columns
 
 

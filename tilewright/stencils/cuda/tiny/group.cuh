@@ -6,6 +6,8 @@
 #include "tiny/multiply_mma_f64.cuh"
 #elif MMA
 #include "tiny/multiply_mma_f16.cuh"
+#elif ODD
+#include "tiny/multiply_odd.cuh"
 #endif
 
 // Multiplies `count` matrices in shared memory. `list` says where they are in device memory, if that is asked for.
@@ -20,6 +22,8 @@ INLINE void multiply_group(const Stored *a, const Stored *b, const Stored *c, St
         if (SKEWED_B) from_b += (int)(list[GROUP + matrix] % 16) / SIZE;
 #if MMA
         multiply_mma(tile, from_a, LD_A, from_b, LD_B, c + matrix * STEP_C, out + matrix * STEP_C, LD_C, s);
+#elif ODD
+        multiply_odd(tile, from_a, from_b, c + matrix * STEP_C, out + matrix * STEP_C, s);
 #else
         multiply<ROWS, COLUMNS, vector_bytes(LD_A * SIZE, APART_A * SIZE), vector_bytes(LD_B * SIZE, APART_B * SIZE),
                  vector_bytes(LD_C * SIZE, APART_C * SIZE), TURN>(tile, matrix, from_a, LD_A, from_b, LD_B,

@@ -132,6 +132,9 @@
 #ifndef REUSE
 #define REUSE 0  // 1: a block walks over neighbouring groups, and what two of them in a row have is brought once (PATH 2, OUTER)
 #endif
+#ifndef ODD
+#define ODD 0  // 1: a thread has all rows of its columns of odd matrices of 16 bits, and reads and writes them by words
+#endif
 #ifndef TURN
 #define TURN 0  // 1: threads of different matrices begin at different rows, columns and k, in different banks
 #endif
@@ -176,9 +179,14 @@ static_assert(PATH != 2 || OUTER || ((SHARED_A || GROUP * STEP_A * SIZE % 16 == 
                                      (SHARED_B || GROUP * STEP_B * SIZE % 16 == 0) && GROUP * STEP_C * SIZE % 16 == 0),
               "bulk-whole: a group is a multiple of 16 bytes");
 static_assert(STAGES >= 2 || PATH == 0, "ring: one stage is multiplied while others are filled");
+static_assert(ODD == 0 || (PATH != 0 && PAD == 0 && MMA == 0 && SEVERAL == 1 && TURN == 0 && ROWS == SIZE_M && SIZE_N % COLUMNS == 0),
+              "odd: threads with one product and all rows of columns that divide C read odd matrices by words");
+static_assert(ODD == 0 || (TYPE_BITS == 16 && !COMPLEX && SIZE_M * SIZE_N * SIZE_K % 2 && !TRANS_B && LD_A == ROWS_A &&
+                           LD_B == ROWS_B && LD_C == SIZE_M),
+              "odd: these are of 16 bits and real, without padding, and B lies along k");
 static_assert(PAD == 0 || PATH == 1, "pad: only copies by vectors can leave gaps");
 static_assert(EVICT == 0 || PATH == 2, "evict: bulk copies take hints");
-static_assert(TURN == 0 || (PATH != 0 && MMA == 0), "turn: threads read shared memory");
+static_assert(TURN == 0 || (PATH != 0 && (MMA == 0 || TYPE_BITS == 64)), "turn: threads read shared memory");
 static_assert(ACROSS == 0 || (PATH != 0 && MMA == 0), "across: threads read shared memory");
 static_assert(SEVERAL == 1 || (PIECEWISE && TURN == 0 && (PAIRS || SHARED_A || SHARED_B || HELD_A || HELD_B || (TILE && (!ALONG_A || !ALONG_B)))),
               "several: bulk copies of runs or tiles, where a thread finds products with one operand, or pairs of tiny ones");

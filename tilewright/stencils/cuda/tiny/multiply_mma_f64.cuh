@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tiny/multiply_fma.cuh"
+#include "tiny/fragments_f64.cuh"
 
 // One instruction, or two: MMA rows of C from as many fragments of 8 rows.
 INLINE void multiply_add_fragments(Real *c[], const Real *a, Real b) {
@@ -12,9 +13,6 @@ INLINE void multiply_add_fragments(Real *c[], const Real *a, Real b) {
 #endif
 }
 
-// A lane holds row lane / 4 and k lane % 4 of a fragment of A, and so of B; of C, row lane / 4 and columns
-// 2 (lane % 4) and the next. Which rows, columns and k these are is free as long as all three agree: where a vector
-// is two elements, a lane takes neighbours, which then belong to two fragments.
 // Leading dimensions and out as multiply() takes them; LD_A, LD_B and LD_C say what is known of them.
 template <typename LeadA, typename LeadB, typename LeadC, typename Out>
 INLINE void multiply_mma(int tile, const Stored *a, LeadA lda, const Stored *b, LeadB ldb, const Stored *c, Out out,
@@ -26,66 +24,25 @@ INLINE void multiply_mma(int tile, const Stored *a, LeadA lda, const Stored *b, 
     // Vectors along k are not used where they would leave the last step half empty.
     constexpr int VK = (TRANS_A || !TRANS_B) && SIZE_K % TWO == 0 && (EVEN_A || !TRANS_A) && (EVEN_B || TRANS_B) &&
                                (SIZE_K % 8 == 0 || SIZE_K % 8 > 4) ? TWO : 1;
-    constexpr int WORK = FRAGMENTS_M * FRAGMENTS_N * VK * (COMPLEX ? 4 : 1), STEPS = ceiling(SIZE_K, 4 * VK);
+    typedef Fragments<FRAGMENTS_M, SIZE_M, TRANS_A, CONJ_A, VM, VK, LD_A> OfA;
+    typedef Fragments<FRAGMENTS_N, SIZE_N, !TRANS_B, CONJ_B, VN, VK, LD_B> OfB;
+    constexpr int SPAN = larger(OfA::TOGETHER, OfB::TOGETHER), DEPTH = SPAN * VK;
+    constexpr int WORK = FRAGMENTS_M * FRAGMENTS_N * DEPTH * (COMPLEX ? 4 : 1), STEPS = ceiling(SIZE_K, 4 * DEPTH);
     constexpr int UNROLLED = WORK * STEPS <= 128 ? STEPS : WORK >= 64 ? 1 : smaller(STEPS, 64 / WORK);
     constexpr bool WHOLE_M = SIZE_M % ROWS == 0, WHOLE_N = SIZE_N % COLUMNS == 0;
 
     const int lane = threadIdx.x % 32, r = lane / 4, q = lane % 4;
     const int first_m = tile % TILES_M * ROWS, first_n = tile / TILES_M * COLUMNS;
-    // Fragments t and t + 1 share vectors if both exist.
-    auto position = [](int v, int t, int count, int i) { return v == 2 && (t | 1) < count ? t / 2 * 16 + 2 * i + t % 2 : 8 * t + i; };
-    auto paired = [](int v, int t, int count) { return v == 2 && t % 2 == 0 && t + 1 < count; };
 
     Element sum[FRAGMENTS_N][FRAGMENTS_M][2];
     UNROLL for (int j = 0; j < FRAGMENTS_N; j++) UNROLL for (int i = 0; i < FRAGMENTS_M; i++)
         sum[j][i][0] = sum[j][i][1] = zero();
 
     _Pragma("unroll UNROLLED") for (int step = 0; step < STEPS; step++) {
-        const int k = (step * 4 + q) * VK;
-        // Beyond the end of k both operands are set to zero: memory may hold anything there, NaN included.
-        const bool in = SIZE_K % (4 * VK) == 0 || k < SIZE_K;
-        Element x[VK][FRAGMENTS_M], y[VK][FRAGMENTS_N];
-        UNROLL for (int h = 0; h < VK; h++) {
-            UNROLL for (int i = 0; i < FRAGMENTS_M; i++) x[h][i] = zero();
-            UNROLL for (int j = 0; j < FRAGMENTS_N; j++) y[h][j] = zero();
-        }
-        if (in) {
-#if TRANS_A
-            UNROLL for (int i = 0; i < FRAGMENTS_M; i++) {
-                const int row = min(first_m + position(VM, i, FRAGMENTS_M, r), SIZE_M - 1);
-                const Pack<VK> piece = load<VK>(a + k + row * lda);
-                UNROLL for (int h = 0; h < VK; h++) x[h][i] = conjugated(CONJ_A, piece.element[h]);
-            }
-#else
-            UNROLL for (int h = 0; h < VK; h++) UNROLL for (int i = 0; i < FRAGMENTS_M; i++) {
-                const int row = first_m + position(VM, i, FRAGMENTS_M, r);
-                if (paired(VM, i, FRAGMENTS_M)) {
-                    const Pack<VM> piece = load<VM>(a + min(row, SIZE_M - VM) + (k + h) * lda);
-                    UNROLL for (int e = 0; e < VM; e++) x[h][i + e] = conjugated(CONJ_A, piece.element[e]);
-                } else if (i == 0 || !paired(VM, i - 1, FRAGMENTS_M)) {
-                    x[h][i] = conjugated(CONJ_A, a[min(row, SIZE_M - 1) + (k + h) * lda]);
-                }
-            }
-#endif
-#if TRANS_B
-            UNROLL for (int h = 0; h < VK; h++) UNROLL for (int j = 0; j < FRAGMENTS_N; j++) {
-                const int column = first_n + position(VN, j, FRAGMENTS_N, r);
-                if (paired(VN, j, FRAGMENTS_N)) {
-                    const Pack<VN> piece = load<VN>(b + min(column, SIZE_N - VN) + (k + h) * ldb);
-                    UNROLL for (int e = 0; e < VN; e++) y[h][j + e] = conjugated(CONJ_B, piece.element[e]);
-                } else if (j == 0 || !paired(VN, j - 1, FRAGMENTS_N)) {
-                    y[h][j] = conjugated(CONJ_B, b[min(column, SIZE_N - 1) + (k + h) * ldb]);
-                }
-            }
-#else
-            UNROLL for (int j = 0; j < FRAGMENTS_N; j++) {
-                const int column = min(first_n + position(VN, j, FRAGMENTS_N, r), SIZE_N - 1);
-                const Pack<VK> piece = load<VK>(b + k + column * ldb);
-                UNROLL for (int h = 0; h < VK; h++) y[h][j] = conjugated(CONJ_B, piece.element[h]);
-            }
-#endif
-        }
-        UNROLL for (int h = 0; h < VK; h++) UNROLL for (int j = 0; j < FRAGMENTS_N; j++)
+        Element x[DEPTH][FRAGMENTS_M], y[DEPTH][FRAGMENTS_N];
+        OfA::template read<SPAN>(x, a, lda, first_m, SPAN * step);
+        OfB::template read<SPAN>(y, b, ldb, first_n, SPAN * step);
+        UNROLL for (int h = 0; h < DEPTH; h++) UNROLL for (int j = 0; j < FRAGMENTS_N; j++)
             UNROLL for (int i = 0; i < FRAGMENTS_M; i += PART) {
 #if COMPLEX
                 Real re[PART], im[PART], less[PART], cr[PART][2], ci[PART][2], *to_re[PART], *to_im[PART];
@@ -116,16 +73,16 @@ INLINE void multiply_mma(int tile, const Stored *a, LeadA lda, const Stored *b, 
 
     UNROLL for (int j = 0; j < FRAGMENTS_N; j++) UNROLL for (int e = 0; e < 2; e++)
         UNROLL for (int i = 0; i < FRAGMENTS_M; i++) {
-            const int row = first_m + position(VM, i, FRAGMENTS_M, r), column = first_n + position(VN, j, FRAGMENTS_N, 2 * q + e);
+            const int row = first_m + OfA::line(i, r), column = first_n + OfB::line(j, 2 * q + e);
             if ((!WHOLE_M && row >= SIZE_M) || (!WHOLE_N && column >= SIZE_N)) continue;
             const int at = row + column * ldc;
-            if (paired(VM, i, FRAGMENTS_M)) {
+            if (OfA::paired(i)) {
                 Pack<VM> old, result;
                 if (BETA != 0) old = load<VM>(c + at);
                 UNROLL for (int f = 0; f < VM; f++)
                     result.element[f] = scaled(s, sum[j][i + f][e], BETA != 0 ? old.element[f] : zero());
                 keep<VM>(out, row, column, ldc, result);
-            } else if (i == 0 || !paired(VM, i - 1, FRAGMENTS_M)) {
+            } else if (i == 0 || !OfA::paired(i - 1)) {
                 keep_one(out, row, column, ldc, scaled(s, sum[j][i][e], BETA != 0 ? c[at] : zero()));
             }
         }

@@ -24,6 +24,8 @@ LONG = 640
 """The same of one extent where bulk copies bring them."""
 SECTOR = 32
 """Bytes that memory writes at once."""
+BANKS = 128
+"""Bytes of all banks of shared memory."""
 KEPT = 16 * 1024
 """Bytes up to which operands that all runs have stay in shared memory."""
 PER_SM = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32)
@@ -47,6 +49,10 @@ STACKED = 8
 """The same of a warp with tensor cores of 16 bits: one column of each fills a fragment."""
 PAIRED = 16
 """Elements of matrices of 16 bits, at most, of which a thread has two neighbouring products."""
+HELD_WORDS = 81
+"""Elements of an odd A of 16 bits, at most, that a thread reads by words and keeps widened."""
+AT_ONCE = 3
+"""Columns that it then takes at a time where they divide its own."""
 COUNTS = (*range(1, 9), *(b * 2**s for s in range(1, 7) for b in (5, 6, 7, 8)))
 
 
@@ -521,9 +527,10 @@ def words_of_sum(p: Problem) -> int:
     return max(p.dtype.real_bits // 32, 1) * (2 if p.dtype.is_complex else 1)
 
 
-def registers(p: Problem, mma: Any, rows: Any, columns: Any, several: Any = 1) -> Any:
+def registers(p: Problem, mma: Any, rows: Any, columns: Any, several: Any = 1, odd: Any = 0) -> Any:
     """32-bit registers of a thread that its loop cannot do without: sums and one word of each of its rows and
-    columns, or its share of a warp's, and a few for addresses."""
+    columns, or its share of a warp's, and a few for addresses; of ``odd`` matrices all of A and the sums of a
+    few columns."""
     words, deep = words_of_sum(p), WIDEST // p.dtype.itemsize
     along_k = vector(p.dtype.itemsize, p.k)
     fma = (
@@ -533,9 +540,28 @@ def registers(p: Problem, mma: Any, rows: Any, columns: Any, several: Any = 1) -
     )
     if p.dtype.real_bits == 16:
         tensor = words * rows * columns // 32 + (2 * rows + 2 * columns) // 8
-        return 24 + (mma == 0) * words * fma + (mma != 0) * tensor
+        whole = 12 + p.m * p.k + AT_ONCE * p.m
+        return (24 + (mma == 0) * words * fma + (mma != 0) * tensor) * (odd == 0) + whole * (odd != 0)
     tensor = rows * columns // 32 + (rows + columns) // 8 * deep
     return 24 + words * ((mma == 0) * fma + (mma != 0) * tensor)
+
+
+@lru_cache(maxsize=256)
+def meeting(p: Problem) -> tuple[bool, bool, bool]:
+    """Where lanes of float64 tensor cores that ask for fragments in one order meet in the banks of shared
+    memory, as stored columns are multiples of all banks apart: along the rows of A and along the columns of
+    B, where tiles of two fragments or more mend it, and along k. (fragments_f64.cuh says the same.)"""
+    if p.dtype.real_bits != 64:
+        return False, False, False
+    size, pair = p.dtype.itemsize, WIDEST // p.dtype.itemsize
+    along_k = (p.transposed_a, not p.transposed_b)
+    deep = pair if any(along_k) and p.k % pair == 0 and (p.k % 8 == 0 or p.k % 8 > 4) else 1
+    even = -(-p.k // (4 * deep)) % 2 == 0
+    a, b = (
+        (lead or rows) * size * (1 if along else deep) % BANKS == 0
+        for along, (rows, _), (lead, _) in zip(along_k, p.stored, spaced(p), strict=False)
+    )
+    return a and not along_k[0], b and not along_k[1], even and ((a and along_k[0]) or (b and along_k[1]))
 
 
 def shares(p: Problem) -> bool:
@@ -552,6 +578,14 @@ def pairs(p: Problem) -> bool:
     words: tiny odd matrices of 16 bits. (On an H200 those of order 4, which vectors divide, were slower.)"""
     tiny = max(p.m * p.k, p.k * p.n, p.m * p.n) <= PAIRED and p.m * p.n * p.k % 2 == 1
     return bool(p.outer) and p.dtype.real_bits == 16 and not p.dtype.is_complex and tiny
+
+
+def odds(p: Problem) -> bool:
+    """Whether a thread may read matrices by words, in the middle of which they begin: odd ones of 16 bits
+    without padding, B along k, and an A that its registers hold. (Smaller ones are read in pairs.)"""
+    real = p.dtype.real_bits == 16 and not p.dtype.is_complex and not p.transposed_b
+    packed = p.lda == p.stored[0][0] and p.ldb == p.stored[1][0] and p.ldc == p.m
+    return real and packed and p.m * p.n * p.k % 2 == 1 and PAIRED < p.m * p.k <= HELD_WORDS
 
 
 def by_along(p: Problem, several: Any) -> Any:

@@ -19,6 +19,7 @@ from tilewright.model import Config, Device, Problem
 from tilewright.space import Space
 from tilewright.stencils.cuda.common import WIDEST, cheapest, resident
 from tilewright.stencils.cuda.tiny.needs import (
+    AT_ONCE,
     PER_SM,
     SEVERAL,
     STACKED,
@@ -29,6 +30,7 @@ from tilewright.stencils.cuda.tiny.needs import (
     held,
     items,
     kept,
+    odds,
     pairs,
     part_asked,
     pieces,
@@ -86,6 +88,7 @@ class Work:
     written: float
     sectors: float
     mma: int = 0
+    odd: int = 0
 
     @property
     def slots(self) -> int:
@@ -120,6 +123,8 @@ def work_of(p: Problem, config: Mapping[str, Any]) -> Work:
     """What a config of bulk copies asks for, of multiply-add units or of tensor cores with eight products."""
     if config["mma"]:
         return _stacked(p)
+    if config.get("odd", 0):
+        return _odd(p, config["columns"])
     tile = (config[name] for name in ("rows", "columns", "several"))
     return _work(p, *tile, across=config["across"], turn=config["turn"])
 
@@ -203,6 +208,8 @@ def _variants(space: Space, p: Problem, x: Mapping[str, Any]) -> list[Work]:
     ]
     if stacks(p) and eights(p):
         works.append(_stacked(p))
+    if odds(p):
+        works += [_odd(p, wide) for high, wide, few in shapes if high == p.m and few == 1 and p.n % wide == 0]
     return sorted(works, key=lambda work: _clocks(p, work, x))[:_VARIANTS]
 
 
@@ -267,6 +274,34 @@ def _pair(p: Problem, banks: tuple[int, int, int, int] | None) -> Work:
         read=(a * banks[0] + b * banks[1]) / 64,
         written=made * banks[2] / 64,
         sectors=made * banks[3] / 64,
+    )
+
+
+def _odd(p: Problem, columns: int) -> Work:
+    """What one product of odd matrices asks for, of which a thread reads all of A, and then a few of its
+    columns of B at a time, by words."""
+    several = AT_ONCE if columns % AT_ONCE == 0 else 1
+    count, each = p.n // columns, columns // several
+    a, b, c = (-(-halves // 2) for halves in (p.m * p.k, p.k * several, p.m * several))
+    loads_b, stores = each * b, each * (c + 1)
+    # Every word is shifted and every number of it widened; results are rounded and shifted by twos.
+    instructions = 2 * a + p.m * p.k + 2 * loads_b + p.k * columns + p.m * columns * p.k + 4 * stores
+    along, piece = (int(side) for side in pieces(p, _usual(p)))
+    item = np.resize(_LANES[: along * piece * count], 32)
+    unit, part = item // count, item % count * columns
+    begin = _begins(p, unit % piece, unit // piece, along, piece)
+    size = p.dtype.itemsize
+    at_a, at_b, at_c = (
+        (at + 0 * unit) // 4 * 4
+        for at in (begin[0], begin[1] + part * p.k * size, begin[2] + part * p.m * size)
+    )
+    return Work(
+        *(p.m, columns, 1, 0, 0),
+        instructions=float(count * instructions),
+        read=count / 32 * (a * _wavefronts(at_a, 4) + loads_b * _wavefronts(at_b, 4)),
+        written=count / 32 * stores * _wavefronts(at_c, 4),
+        sectors=count / 32 * stores * len(np.unique(at_c // _SECTOR)),
+        odd=1,
     )
 
 
@@ -431,7 +466,7 @@ def _rings(space: Space, p: Problem, device: Device, found: list[Work], x: Mappi
     groups = np.array([group for group in known["group"] if group % unit == 0], int)
     axes = (np.arange(len(found)), np.array(_WARPS), groups, np.array(_STAGES), np.array((0, 1)))
     variant, warps, group, stages, direct = (axis.ravel() for axis in np.meshgrid(*axes, indexing="ij"))
-    names = ("mma", "rows", "columns", "several", "across", "turn")
+    names = ("mma", "rows", "columns", "several", "odd", "across", "turn")
     columns = {name: np.array([getattr(work, name) for work in found])[variant] for name in names}
     tensor = columns["mma"] != 0
     turns = items(p, columns["rows"], columns["columns"], group, columns["several"]) / (
@@ -444,7 +479,7 @@ def _rings(space: Space, p: Problem, device: Device, found: list[Work], x: Mappi
     left &= (direct == 0) | (sectors <= _PARTS * _whole_sectors(p))
     columns |= {"variant": variant, "warps": warps, "group": group, "stages": stages, "direct": direct}
     columns = {name: column[left] for name, column in columns.items()}
-    needed = registers(p, *(columns[name] for name in ("mma", "rows", "columns", "several")))
+    needed = registers(p, *(columns[name] for name in ("mma", "rows", "columns", "several", "odd")))
     needed = (x["registers"] * needed).astype(int) + x["registers_beside"]
     shared = shared_bytes(p, "bulk", columns["group"], columns["stages"], 0, columns["direct"])
     most = np.minimum(resident(shared, needed, columns["warps"], device), x["blocks"])

@@ -11,6 +11,8 @@
 #include "tiny/multiply_stacked.cuh"
 #elif PAIRS
 #include "tiny/multiply_pair.cuh"
+#elif ODD
+#include "tiny/multiply_odd.cuh"
 #endif
 
 // What is known of a piece in a stage: its C, its products, by how much A, B and C begin behind where they have room, and the
@@ -121,6 +123,9 @@ INLINE void multiply_products(Find find, const Scalars &s) {
         const bool both = 2 * inner + 1 < INNER && find(2 * inner + 1, along, next);
         const Stored *const a[2] = {spot.a, next.a}, *const b[2] = {spot.b, next.b};
         multiply_pair<ONE_A, ONE_B, !TURNED_A, !TURNED_B>(a, b, spot.c, spot.out, both, s);
+#elif ODD
+        if (!find(inner, along, spot)) continue;
+        multiply_odd(tile, spot.a, spot.b, spot.c, spot.out, s);
 #elif SEVERAL == 1
         if (!find(inner, along, spot)) continue;
         multiply<ROWS, COLUMNS, AT_A, AT_B, AT_C, TURN>(tile, unit, spot.a, LD_A, spot.b, LD_B, spot.c, spot.out, LD_C, s);

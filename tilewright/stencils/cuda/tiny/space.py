@@ -33,6 +33,8 @@ from tilewright.stencils.cuda.tiny.needs import (
     flat,
     flying_bytes,
     items,
+    meeting,
+    odds,
     pairs,
     part_asked,
     registers,
@@ -100,6 +102,7 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("several", _several(p), absent=1),
         Param("direct", (0, 1) if p.outer else (0,), absent=0),
         Param("reuse", (0, 1) if p.outer else (0,), absent=0),
+        Param("odd", (0, 1) if odds(p) else (0,), absent=0),
         Param("across", (0, 1)),
         Param("turn", (0, 1)),
         Param("pad", (0, 1)),
@@ -322,7 +325,8 @@ def _of_the_tile(p: Problem, device: Device) -> Iterator[Rule]:
         ),
     )
     yield limits.registers_per_thread(
-        device, lambda mma, rows, columns, several: registers(p, mma, rows, columns, several)
+        device,
+        lambda mma, rows, columns, several, odd: registers(p, mma, rows, columns, several, odd),
     )
     yield Rule(
         "reuse",
@@ -380,6 +384,18 @@ def _of_the_group(p: Problem, device: Device) -> Iterator[Rule]:
         "a thread has all of both C of a pair",
         lambda rows, columns, several: (several != 2) | (not pairs(p)) | (tiles(p, rows, columns) == 1),
     )
+    yield Rule(
+        "odd",
+        "hard",
+        "threads with one product and all rows of columns that divide C read odd matrices by words",
+        lambda path, mma, rows, columns, several, turn, pad, odd: (
+            (odd == 0)
+            | (
+                ((path != "plain") & (mma == 0) & (several == 1) & (turn == 0) & (pad == 0))
+                & ((rows == p.m) & (-(-p.n // columns) * columns == p.n))
+            )
+        ),
+    )
     stacked = eights(p)
     yield Rule(
         "stacked",
@@ -424,7 +440,7 @@ def _of_the_group(p: Problem, device: Device) -> Iterator[Rule]:
 
 def _of_the_banks(p: Problem, device: Device) -> Iterator[Rule]:
     """Remedies for threads that ask for the same bank of shared memory, and hints to the cache."""
-    crowded = is_crowded(p)
+    crowded, (in_a, in_b, along_k) = is_crowded(p), meeting(p)
     yield Rule(
         "across",
         "hard",
@@ -441,13 +457,17 @@ def _of_the_banks(p: Problem, device: Device) -> Iterator[Rule]:
         "turn",
         "hard",
         "threads that begin at different places read shared memory",
-        lambda path, mma, turn: (turn == 0) | ((path != "plain") & (mma == 0)),
+        lambda path, mma, turn: (turn == 0) | ((path != "plain") & ((mma == 0) | (p.dtype.real_bits == 64))),
     )
     yield Rule(
         "turn-needed",
         "soft",
-        "matrices of other sizes begin in different banks anyway",
-        lambda rows, columns, turn: (turn == 0) | (crowded & (tiles(p, rows, columns) <= 16)),
+        "matrices, or with tensor cores columns, of other sizes begin in different banks anyway",
+        lambda mma, rows, columns, turn, pad: (
+            (turn == 0)
+            | ((mma == 0) & crowded & (tiles(p, rows, columns) <= 16))
+            | ((mma != 0) & (pad == 0) & (along_k | (in_a & (rows % 16 == 0)) | (in_b & (columns % 16 == 0))))
+        ),
     )
     yield Rule(
         "pad",
@@ -482,7 +502,9 @@ def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
     yield from limits.resident_rules(
         device,
         lambda warps: 32 * warps,
-        lambda mma, rows, columns, warps, several: 32 * warps * registers(p, mma, rows, columns, several),
+        lambda mma, rows, columns, warps, several, odd: (
+            32 * warps * registers(p, mma, rows, columns, several, odd)
+        ),
         shared,
     )
     yield limits.mma_registers(p, device)

@@ -16,7 +16,9 @@ all of C of several matrices, and sizes are compiled in (section 7). How fast it
              copies bring padding and gaps along, of C as well, but only its columns are written back
     reuse    of a batch along several axes: a block walks over neighbouring groups, in an order of the axes in
              which they have most in common, and what a group has as the one before it is not brought again
-    across, turn, pad   against several threads that ask for the same bank of shared memory
+    odd      threads read and write odd matrices of 16 bits by words, all rows of C each
+    across, turn, pad   against several threads (lanes of tensor cores) that ask for the same bank of shared
+             memory
     evict    the second-level cache is told that nothing is used again
 
 Sizes are in elements, shared memory in bytes. Functions on configs work on numbers and on NumPy arrays.
