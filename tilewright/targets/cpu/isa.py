@@ -218,10 +218,11 @@ FAMILIES = (
     Family("Zen 4", ("znver4",), 1, least=12 << 10, runs=False, staged=65, pairs=True, turns=2),
     # On one core of a Zen 3, d, s, c and z from memory with both betas, squares of 10 to 32: one product
     # ahead ran 1.2 times as fast as none in the mean (0.9 to 1.9), two as fast as one, four a little slower;
-    # below ten rows it made no difference, nor where several matrices share a vector. Results that do not
-    # fill lines left as fast or faster by ordinary stores from some 140 cycles for a thousand bytes on, those
-    # that fill them by streaming (bench/results/znver3-avx2/stores.jsonl). Those before it have its caches.
-    Family("Zen", ("znver",), 1, runs=False, staged=140),
+    # of smaller ones four did 1.1 times as well as one. Where several matrices share a vector it made no
+    # difference. Results that do not fill lines left as fast or faster by ordinary stores from some 120
+    # cycles for a thousand bytes on, those that fill them by streaming
+    # (bench/results/znver3-avx2/stores.jsonl). Those before it have its caches.
+    Family("Zen", ("znver",), 4, ahead=8 << 10, runs=False, staged=122),
     # Ordinary stores with operands, C among them, asked for two products ahead were as fast as any other way
     # on a Cascade Lake at 30 of 32 sizes of d and s, aligned or not, and 1.17 times as fast as streaming with
     # it in the mean (bench/results/cascadelake-avx512/stores.jsonl). Those before and after it have its
