@@ -9,9 +9,10 @@ Parts, each a line of the file for each of its cases; the first line says on wha
     loop     the same as a loop of ``jax.lax.fori_loop``
     step     the gradients of a sum of products with regard to both operands
     mapped   ``jax.vmap`` of a product, one operand shared
+    spaces   ``TIMES`` products of one A in one program, of shapes whose kernels need a workspace
 
 Times are of the host's clock over some calls that end with the device done, in microseconds of one call (of
-one product in ``chain`` and ``loop``), medians of ``ROUNDS`` turns, the kinds in turns.
+one product in ``chain``, ``loop`` and ``spaces``), medians of ``ROUNDS`` turns, the kinds in turns.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ import tilewright.jax as tj
 from bench import lines
 from tilewright.planning import dispatch
 
-ROUNDS, STEPS = 7, 50
+ROUNDS, STEPS, TIMES = 7, 50, 4
 Run = Callable[[], Any]
 HIGHEST = partial(jnp.matmul, precision=jax.lax.Precision.HIGHEST)
 MULTIPLY: dict[str, Callable[[Any, Any], Any]] = {"ours": tj.matmul, "jnp": jnp.matmul, "highest": HIGHEST}
@@ -49,6 +50,19 @@ CASES = {
         *((2, 3, "float32"), (1000, 4, "float32"), (1000, 8, "float64"), (20_000, 4, "float32")),
         *((100_000, 3, "complex128"), (100_000, 8, "float64"), (5000, 32, "float32")),
     ),
+}
+
+SHAPES: dict[str, tuple[tuple[str, tuple[int, ...], tuple[int, ...]], ...]] = {
+    "gpu": (
+        *(("bfloat16", (n, n), (n, n)) for n in (1500, 5001)),
+        *(("float16", (n, n), (n, n)) for n in (2500, 4097, 8192)),
+        *(("float64", (n, n), (n, n)) for n in (1500, 3333)),
+        *(("float64", (8192, 8192), (8192, n)) for n in (64, 300)),
+        *(("float32", (8192, 8192), (8192, n)) for n in (4, 16, 64)),
+        *(("complex64", (32, 20_000), (20_000, 32)), ("complex64", (64, 16, 65_536), (64, 65_536, 16))),
+        *(("float32", (16, 8, 500_000), (16, 500_000, 8)), ("complex128", (1_000_000, 12), (12, 12))),
+    ),
+    "cpu": (),
 }
 
 
@@ -106,10 +120,40 @@ PARTS: dict[str, tuple[Callable[[Any, Any, Any], Any] | None, int]] = {
 }
 
 
+def random_of(shape: Sequence[int], kind: str, seed: int) -> Any:
+    """An array of a normal distribution, made on the device."""
+    real = jax.random.normal(jax.random.key(seed), shape, jnp.float32)
+    if not kind.startswith("complex"):
+        return real.astype(kind)
+    return jax.lax.complex(real, jnp.flip(real, 0)).astype(kind)
+
+
+def spaced(platform: str, end: float) -> Iterator[lines.Line]:
+    """A line for each of ``SHAPES``, with how far ours is from JAX's own in the precision of the type."""
+
+    def times(multiply: Any, a: Any, several: Sequence[Any]) -> list[Any]:
+        return [multiply(a, b) for b in several]
+
+    for kind, one, other in SHAPES[platform]:
+        if time.monotonic() > end:
+            return
+        a, several = random_of(one, kind, 0), [random_of(other, kind, 1 + i) for i in range(TIMES)]
+        calls = {name: jax.jit(partial(times, multiply)) for name, multiply in MULTIPLY.items()}
+        made, asked = (calls[name](a, several)[-1] for name in ("ours", "highest"))
+        far = float(jnp.max(jnp.abs(made - asked)) / jnp.max(jnp.abs(asked)))
+        del made, asked
+        us = turns({name: partial(call, a, several) for name, call in calls.items()}, TIMES)
+        gains = {f"gain_{name}": round(us[name] / us["ours"], 2) for name in ("jnp", "highest")}
+        yield {"part": "spaces", "a": one, "b": other, "type": kind, "us": us, "difference": far} | gains
+
+
 def measured(platform: str, parts: Sequence[str], end: float) -> Iterator[lines.Line]:
     """A line for each case and part, until it is time to end."""
     copy = jax.jit(jnp.add)
     for part in parts:
+        if part == "spaces":
+            yield from spaced(platform, end)
+            continue
         within, per = PARTS[part]
         for batch, n, kind in CASES[platform]:
             if time.monotonic() > end:
@@ -129,7 +173,7 @@ def measured(platform: str, parts: Sequence[str], end: float) -> Iterator[lines.
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("output", type=Path)
-    parser.add_argument("--parts", default=",".join(PARTS))
+    parser.add_argument("--parts", default=",".join((*PARTS, "spaces")))
     parser.add_argument("--seconds", type=float, default=1e9, help="begin no further case after these")
     given = parser.parse_args(arguments)
     end = time.monotonic() + given.seconds
