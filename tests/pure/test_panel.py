@@ -245,6 +245,36 @@ def test_the_model_counts_what_a_row_takes() -> None:
     assert of("s:512x8x8@1000") < of("d:512x8x8@1000")
 
 
+def test_parts_that_do_not_divide_their_tile_cost_more_again_where_c_is_read() -> None:
+    x = fitted("panel", H200)
+    unasked = {**x, "mma 16": {**x["mma 16"], "ragged": 0.0}}
+    chosen = BASE.with_(path="bulk", mma=16, tile=80, columns=8, warps=1, stages=4, blocks=6 * 132)
+
+    def slower(rows: int, beta: str) -> float:
+        p = problem("b:nn:80x8x12@100000", beta=beta)
+        config = {name: np.array([value]) for name, value in chosen.with_(rows=rows).items()}
+        return float(clocks(p, H200, config, x)[0] / clocks(p, H200, config, unasked)[0])
+
+    assert slower(80, "1") == slower(80, "0") == 1
+    assert 1 < slower(48, "0") < slower(48, "1")
+
+
+def test_a_bank_serves_reads_that_meet_in_it_one_after_the_other() -> None:
+    """Rows of 20 numbers of 16 bytes are 80 words apart: four of eight lanes that read at a time ask for the
+    same banks; rows of 21 numbers do not meet."""
+    p = problem("z:tt:71x10x20@14391", beta="1")
+    config = PANEL.default(p, H200)
+    assert config["mma"] == 16, config
+    clock = {}
+    for k in (20, 21):
+        p = problem(f"z:tt:72x10x{k}@14391", beta="1")
+        some = {"path": "bulk", "mma": 0, "held": 0, "direct": 1, "tile": 72, "packed": 0, "rows": 1}
+        some |= {"columns": 2, "warps": 4, "movers": 1, "stages": 2, "blocks": 3 * 132}
+        columns = {name: np.array([value]) for name, value in some.items()}
+        clock[k] = clocks(p, H200, columns, fitted("panel", H200))[0]
+    assert clock[20] > 1.1 * clock[21], clock
+
+
 def test_sectors_that_are_written_in_part_cost() -> None:
     """A store of a warp has two of them where columns of C begin anywhere, one run of all columns, too."""
     x = fitted("panel", H200)
