@@ -229,6 +229,27 @@ def test_a_thread_has_several_products_where_they_have_one_operand_and_multiplyi
     assert "direct" in {rule.name for rule in space.why(config.with_(direct=1, path="async"))}
 
 
+def test_threads_read_odd_halves_by_words_where_both_operands_move() -> None:
+    """Not where one is shared along a long axis, which others then read once."""
+    tiny, one = STENCILS["tiny"], 81
+    gaps = ((500, 800 * one, 400 * one, 400 * one),)
+    moving = Problem(DTYPES["h"], 9, 9, 9, batch=400, stride_a=one, stride_b=one, outer=gaps)
+    few = moving.with_(stride_b=0, outer=((500, 800 * one, one, 400 * one),))
+    config = tiny.default(moving, H200)
+    assert (config["odd"], config["columns"]) == (1, needs.AT_ONCE)
+    assert config["warps"] >= nest_cost._WARPS_ODD
+    assert tiny.default(few, H200)["odd"] == 0
+
+
+def test_threads_write_whole_sectors_or_leave_it() -> None:
+    """Of C of 9 rows of 16 bytes, which begin in the middle of a sector, they do not."""
+    a_lot = Problem(DTYPES["z"], 9, 9, 9, batch=50, stride_a=0, stride_b=81, outer=((600, 81, 0, 4050),))
+    space, config = STENCILS["tiny"].space(a_lot, H200), STENCILS["tiny"].default(a_lot, H200)
+    work = nest_cost.work_of(a_lot, config)
+    assert not config["direct"] or work.sectors <= nest_cost._PARTS * nest_cost._whole_sectors(a_lot)
+    assert space.member(config) is None
+
+
 def test_gaps_and_shares_of_a_run_do_not_send_a_batch_to_the_library() -> None:
     """A of order 32 has none along another axis, and B is shared by runs alone."""
     matrix = 32 * 32

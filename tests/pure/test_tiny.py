@@ -292,6 +292,28 @@ def test_tensor_cores_are_for_halves_of_eight_and_more() -> None:
     assert "mma-rows" in [rule.name for rule in space.why(config.with_(mma=8))]
 
 
+@pytest.mark.parametrize("beta", ["0", "1"])
+@pytest.mark.parametrize(
+    ("letter", "sizes"), [("d", {16: 1, 20: 0, 24: 0, 32: 1}), ("z", {16: 1, 20: 0, 24: 1, 32: 1})]
+)
+def test_lanes_take_turns_where_they_meet_in_banks(letter: str, sizes: dict[int, int], beta: str) -> None:
+    """Of 24 numbers of float64 three fragments are asked for in no other order."""
+    for n, turn in sizes.items():
+        config = TINY.default(problem(f"{letter}:{n}x{n}x{n}@100000", beta=beta), H200)
+        assert (config["mma"] > 0, config["turn"]) == (True, turn), n
+
+
+@pytest.mark.parametrize("letter", ["h", "b"])
+def test_threads_read_large_odd_halves_by_words(letter: str) -> None:
+    """A few columns of C each, where both operands move; all of them where the whole batch has one."""
+    p = problem(f"{letter}:9x9x9@500000")
+    for fields, columns in (({}, 3), ({"stride_a": 0}, 9), ({"stride_b": 0}, 9)):
+        config = TINY.default(p.with_(**fields), H200)
+        assert (config["odd"], config["rows"], config["columns"]) == (1, 9, columns)
+    for size in ("7x7x7", "9x9x10", "11x11x11"):
+        assert TINY.default(problem(f"{letter}:{size}@500000"), H200)["odd"] == 0
+
+
 def test_the_batch_is_not_compiled_in() -> None:
     p = problem("d:8x8x8@3000000")
     config = TINY.default(p, H200)

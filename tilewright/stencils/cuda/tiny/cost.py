@@ -32,6 +32,7 @@ from tilewright.stencils.cuda.tiny.needs import (
     stacks,
     steps,
     tiles,
+    turning,
     vector,
     whole,
 )
@@ -77,11 +78,17 @@ def ended(p: Problem, device: Device, config: Config) -> Config:
 def _usual(space: Space, p: Problem, device: Device, x: Mapping[str, Any]) -> Config | None:
     """A good tile and its best ring, in the better way into shared memory that there is."""
     tile, known = _tiles(space, p, x), _groups(space, p, device)
+    # Along several axes the other model has these.
+    alone = not p.outer and not tile["mma"][0] and bulk_pays(p, device)
+    odd = nest_cost.odd_columns(p, x) if alone else 0
+    if odd:
+        tile = {"mma": np.array([0]), "rows": np.array([p.m]), "columns": np.array([odd])}
     for path in _PATHS:
         if len(known[path]):
-            chosen = _UNCHOSEN | {"direct": int(path == "bulk" and bool(tile["mma"][0]) and _by_hand(p))}
+            direct = int(path == "bulk" and bool(tile["mma"][0]) and _by_hand(p))
+            chosen = _UNCHOSEN | {"direct": direct, "odd": int(odd > 0)}
             ring = space.restricted(path=path, **chosen)
-            columns = _rings(p, device, path, tile, known[path], x, chosen["direct"])
+            columns = _rings(p, device, path, tile, known[path], x, direct, chosen["odd"])
             columns["across"] = _across(p, columns)
             score = _score(p, device, path, columns, x)
             if not p.outer:
@@ -235,7 +242,14 @@ def _groups(space: Space, p: Problem, device: Device) -> dict[str, Any]:
 
 
 def _rings(
-    p: Problem, device: Device, path: str, tile: Columns, known: Any, x: Mapping[str, Any], direct: int
+    p: Problem,
+    device: Device,
+    path: str,
+    tile: Columns,
+    known: Any,
+    x: Mapping[str, Any],
+    direct: int,
+    odd: int,
 ) -> Columns:
     """Rings for each tile: most matrices that give every thread (or warp) so many tiles, or fewest, in as
     many blocks as an SM holds. ``known`` are the groups there are."""
@@ -253,7 +267,7 @@ def _rings(
     columns = {name: column[which] for name, column in tile.items()} | {"warps": warps, "group": group}
     columns["stages"] = np.tile(_STAGES, len(which) // len(_STAGES))
     # The compiler takes more registers than the loop needs, for reads ahead.
-    needed = registers(p, columns["mma"], columns["rows"], columns["columns"])
+    needed = registers(p, columns["mma"], columns["rows"], columns["columns"], odd=odd)
     needed = (x["registers"] * needed).astype(int) + x["registers_beside"]
     shared = shared_bytes(p, path, group, columns["stages"], 0, direct)
     held = np.minimum(resident(shared, needed, warps, device), x["blocks"])
@@ -261,8 +275,8 @@ def _rings(
     # Threads of different matrices begin in the same bank, where matrices are multiples of all banks: the
     # more matrices a warp works on, the worse. Lanes of tensor cores meet where columns begin in the same.
     turned = (count <= x["turn"]) & is_crowded(p) | (count <= x["turn_both"]) & is_crowded(p, all)
-    apart = bool(p.outer) and any(meeting(p))
-    columns["turn"] = np.where(tile["mma"] == 0, turned, apart).astype(int)[which]
+    apart = turning(p, tile["rows"], tile["columns"])
+    columns["turn"] = (np.where(tile["mma"] == 0, turned, apart) & (odd == 0)).astype(int)[which]
     return columns
 
 

@@ -564,6 +564,12 @@ def meeting(p: Problem) -> tuple[bool, bool, bool]:
     return a and not along_k[0], b and not along_k[1], even and ((a and along_k[0]) or (b and along_k[1]))
 
 
+def turning(p: Problem, rows: Any, columns: Any) -> Any:
+    """Whether tiles of float64 tensor cores have lanes that meet in banks and may take turns there."""
+    in_a, in_b, along_k = meeting(p)
+    return along_k | (in_a & (rows % 16 == 0)) | (in_b & (columns % 16 == 0))
+
+
 def shares(p: Problem) -> bool:
     """Whether a thread finds products of one A or one B in a group that bulk copies bring along several
     axes."""

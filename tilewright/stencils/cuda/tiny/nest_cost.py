@@ -68,8 +68,12 @@ _SPARED = 0.75
 """The part of A and B that blocks ask for which walk over neighbouring groups, at most, for which they do."""
 _LARGE = 1024
 """Bytes of a C that is large."""
-_PARTS = 3
-"""Times that a sector is written in part, at most, by threads that write C themselves."""
+_PARTS = 1.15
+"""Times that a sector is written, at most, in the mean, by threads that write C themselves."""
+_MOVING = 0.55
+"""The part of A and B that moves with C, at least, of odd matrices that threads read by words."""
+_WARPS_ODD = 4
+"""Warps of a block, at least, that does so."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +115,7 @@ def best(
     ring = space.restricted(path="bulk", pad=0, evict=0)
     clocks = cost(p, device, columns, found, x)
     chosen = cheapest(ring, columns, clocks)
-    if chosen is None or usual is None or usual["path"] != "bulk" or usual["mma"]:
+    if chosen is None or usual is None or usual["path"] != "bulk" or usual["mma"] or chosen["odd"]:
         return chosen or usual
     both = {name: np.array([c[name] for c in (chosen, usual)]) for name in columns if name != "variant"}
     works = [work_of(p, c) for c in (chosen, usual)]
@@ -183,6 +187,8 @@ def _clocks(p: Problem, work: Work, x: Mapping[str, Any]) -> float:
 def _variants(space: Space, p: Problem, x: Mapping[str, Any]) -> list[Work]:
     """Tiles that the rules take, with one product and with several of an operand: of those with the least to
     issue and to read the ones whose threads meet in few banks, in any order of tiles."""
+    if wide := odd_columns(p, x):
+        return [_odd(p, wide)]
     known = {param.name: param.values for param in space.params}
     sums, part = words_of_sum(p), space.part(("mma", "rows", "columns"))
     rows, columns = (
@@ -208,8 +214,6 @@ def _variants(space: Space, p: Problem, x: Mapping[str, Any]) -> list[Work]:
     ]
     if stacks(p) and eights(p):
         works.append(_stacked(p))
-    if odds(p):
-        works += [_odd(p, wide) for high, wide, few in shapes if high == p.m and few == 1 and p.n % wide == 0]
     return sorted(works, key=lambda work: _clocks(p, work, x))[:_VARIANTS]
 
 
@@ -275,6 +279,21 @@ def _pair(p: Problem, banks: tuple[int, int, int, int] | None) -> Work:
         written=made * banks[2] / 64,
         sectors=made * banks[3] / 64,
     )
+
+
+def odd_columns(p: Problem, x: Mapping[str, Any]) -> int:
+    """The columns of C of a thread that reads odd matrices of 16 bits by words; 0 where others are the better
+    choice: for small ones, and along several axes where most of an operand is shared, so that tensor cores
+    or threads with several products save more. All of C, where an operand is shared, so that it is read once
+    for each product; else threads wait less with fewer. (On an H200 products of order 9 were so 1.0 to 1.2
+    times as fast, and 0.8 to 1.0 times where operands are shared along several axes.)"""
+    if not odds(p) or p.m * p.k < x["odd"] or p.n % AT_ONCE:
+        return 0
+    written = (1 if p.beta == "0" else 2) * p.m * p.n * p.dtype.itemsize
+    moving = (p.bytes - written) / ((p.m + p.n) * p.k * p.dtype.itemsize)
+    if p.outer and moving < _MOVING:
+        return 0
+    return AT_ONCE if moving == 1 else p.n
 
 
 def _odd(p: Problem, columns: int) -> Work:
@@ -473,8 +492,9 @@ def _rings(space: Space, p: Problem, device: Device, found: list[Work], x: Mappi
         warps * np.where(tensor, 1, 32)
     )
     left = (turns <= most_turns(columns["mma"])) & ((turns > 0.5) | (warps == 1))
-    # Sectors that are written in many parts pass the second-level cache as often. (On an H200 this made
-    # matrices of order 3 up to ten times as slow.)
+    left &= (columns["odd"] == 0) | (warps >= _WARPS_ODD)
+    # Sectors that are written in parts pass the second-level cache as often. (On an H200 this made matrices
+    # of order 3 up to ten times as slow, of order 9 in complex128 1.2 and 1.5 times.)
     sectors = np.array([work.sectors for work in found])[variant]
     left &= (direct == 0) | (sectors <= _PARTS * _whole_sectors(p))
     columns |= {"variant": variant, "warps": warps, "group": group, "stages": stages, "direct": direct}

@@ -33,7 +33,6 @@ from tilewright.stencils.cuda.tiny.needs import (
     flat,
     flying_bytes,
     items,
-    meeting,
     odds,
     pairs,
     part_asked,
@@ -45,6 +44,7 @@ from tilewright.stencils.cuda.tiny.needs import (
     taken,
     tile,
     tiles,
+    turning,
     whole,
     words_of_sum,
 )
@@ -440,7 +440,7 @@ def _of_the_group(p: Problem, device: Device) -> Iterator[Rule]:
 
 def _of_the_banks(p: Problem, device: Device) -> Iterator[Rule]:
     """Remedies for threads that ask for the same bank of shared memory, and hints to the cache."""
-    crowded, (in_a, in_b, along_k) = is_crowded(p), meeting(p)
+    crowded = is_crowded(p)
     yield Rule(
         "across",
         "hard",
@@ -466,7 +466,7 @@ def _of_the_banks(p: Problem, device: Device) -> Iterator[Rule]:
         lambda mma, rows, columns, turn, pad: (
             (turn == 0)
             | ((mma == 0) & crowded & (tiles(p, rows, columns) <= 16))
-            | ((mma != 0) & (pad == 0) & (along_k | (in_a & (rows % 16 == 0)) | (in_b & (columns % 16 == 0))))
+            | ((mma != 0) & (pad == 0) & turning(p, rows, columns))
         ),
     )
     yield Rule(
