@@ -125,6 +125,19 @@ def standing(stencil: str, problem: Problem, device: str = "h200") -> tuple[bool
     return found and (found[0], round(found[1], 3))
 
 
+def test_batches_alone_promise_nothing_of_products_that_are_alone() -> None:
+    """Batches that gain are the nearest points, but a slow product that is alone has its say, too."""
+    batch = Point(56, 1455, 35, "tt", "0", "", False, "memory")
+    alone = batch._replace(where="alone")
+    gains = [(batch._replace(m=m), 8.0) for m in range(50, 60)]
+    assert neighbours.Measured("h", gains).foretold(alone)[0] > 1
+    found = neighbours.Measured("h", [*gains, (alone._replace(m=8, n=4000), 0.5)])
+    sure, gain = found.foretold(alone)
+    assert sure < 1
+    assert gain == pytest.approx(0.5)
+    assert found.foretold(batch)[0] > 1
+
+
 def test_gains_are_doubted_where_they_differ_and_far_away() -> None:
     here = Point(16, 16, 16, "nn", "0", "", False, "memory")
 

@@ -107,11 +107,23 @@ class Measured:
     def __init__(self, letter: str, gains: Iterable[tuple[Point, float]]):
         found = list(gains)
         self._letter = letter
-        self._forecast = Forecast((coordinates(letter, at) for at, _ in found), (g for _, g in found), DOUBTS)
+        self._all = self._of(found)
+        alone = [(at, gain) for at, gain in found if at.where == "alone"]
+        self._alone = self._of(alone) if alone else None
+
+    def _of(self, found: Iterable[tuple[Point, float]]) -> Forecast:
+        places, gains = zip(*((coordinates(self._letter, at), gain) for at, gain in found), strict=True)
+        return Forecast(places, gains, DOUBTS)
 
     def foretold(self, at: Point) -> tuple[float, float]:
         """The gain that may be counted on, and the gain to be expected: the library's time over ours."""
-        return self._forecast.at(coordinates(self._letter, at))
+        place = coordinates(self._letter, at)
+        sure, gain = self._all.at(place)
+        if at.where != "alone" or self._alone is None:
+            return sure, gain
+        # Batches gain more, and where many were measured they are nearer than any product that is alone.
+        own, expected = self._alone.at(place)
+        return min(sure, own), expected
 
 
 @cache
