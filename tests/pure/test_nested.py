@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilewright.arrays.layout import Job, problem_of
+from tilewright.arrays.view import ArrayView
 from tilewright.catalog import STENCILS
 from tilewright.model import DTYPES, OUTER_AXES, Problem
 from tilewright.planning import dispatch
@@ -229,25 +230,58 @@ def test_a_thread_has_several_products_where_they_have_one_operand_and_multiplyi
     assert "direct" in {rule.name for rule in space.why(config.with_(direct=1, path="async"))}
 
 
-def test_threads_read_odd_halves_by_words_where_both_operands_move() -> None:
-    """Not where one is shared along a long axis, which others then read once."""
-    tiny, one = STENCILS["tiny"], 81
-    gaps = ((500, 800 * one, 400 * one, 400 * one),)
-    moving = Problem(DTYPES["h"], 9, 9, 9, batch=400, stride_a=one, stride_b=one, outer=gaps)
-    few = moving.with_(stride_b=0, outer=((500, 800 * one, one, 400 * one),))
-    config = tiny.default(moving, H200)
-    assert (config["odd"], config["columns"]) == (1, needs.AT_ONCE)
-    assert config["warps"] >= nest_cost._WARPS_ODD
-    assert tiny.default(few, H200)["odd"] == 0
+def batch_of(
+    letter: str, n: int, extents: tuple[int, ...], a: tuple[int, ...], b: tuple[int, ...]
+) -> Problem:
+    """A batch along several axes, whose steps are numbers of matrices."""
+    kind = DTYPES[letter].numpy
+    last = (n * kind.itemsize, kind.itemsize)
+
+    def view(steps: tuple[int, ...]) -> ArrayView:
+        matrix = n * n * kind.itemsize
+        return ArrayView(1 << 30, (*extents, n, n), (*(step * matrix for step in steps), *last), kind)
+
+    out = tuple(prod(extents[i + 1 :]) for i in range(len(extents)))
+    return job_of(view(a), view(b), view(out)).problem
 
 
-def test_threads_write_whole_sectors_or_leave_it() -> None:
-    """Of C of 9 rows of 16 bytes, which begin in the middle of a sector, they do not."""
+@pytest.mark.parametrize(
+    ("letter", "extents", "a", "b", "columns"),
+    [
+        # Both operands move: by words where it is foretold to take a little longer, too, and not much.
+        ("h", (49, 45, 229), (20610, 458, 1), (229, 11221, 1), 3),
+        ("h", (182, 17, 160), (160, 29120, 1), (1, 182, 3094), 0),
+        ("b", (43, 34, 36, 9), (1224, 36, 1, 0), (11016, 324, 9, 1), 9),
+        ("b", (12, 15, 16, 23, 8), (44160, 2944, 184, 8, 1), (345, 1, 4140, 15, 0), 0),
+        # One is shared: only where it is foretold to take no longer.
+        ("h", (10, 12, 10, 35, 13), (455, 0, 0, 13, 1), (0, 130, 13, 0, 1), 9),
+        ("h", (62, 122, 66), (0, 66, 1), (8052, 66, 1), 0),
+    ],
+)
+def test_threads_read_odd_halves_by_words_where_it_pays(
+    letter: str, extents: tuple[int, ...], a: tuple[int, ...], b: tuple[int, ...], columns: int
+) -> None:
+    config = STENCILS["tiny"].default(batch_of(letter, 9, extents, a, b), H200)
+    assert config["odd"] == (columns > 0)
+    if columns:
+        assert config["columns"] == columns
+        assert config["warps"] >= nest_cost._WARPS_ODD
+
+
+def test_threads_write_whole_sectors_or_those_of_a_c_by_itself() -> None:
+    """Of C of order 9, which begin in the middle of a sector, they do not; of order 4 they do."""
+    tiny = STENCILS["tiny"]
     a_lot = Problem(DTYPES["z"], 9, 9, 9, batch=50, stride_a=0, stride_b=81, outer=((600, 81, 0, 4050),))
-    space, config = STENCILS["tiny"].space(a_lot, H200), STENCILS["tiny"].default(a_lot, H200)
-    work = nest_cost.work_of(a_lot, config)
-    assert not config["direct"] or work.sectors <= nest_cost._PARTS * nest_cost._whole_sectors(a_lot)
-    assert space.member(config) is None
+    steps = ((10, 0, 2280, 1, 60), (19760, 760, 0, 38, 1))
+    small = batch_of("s", 4, (6, 26, 20, 10, 38), *steps)
+    for p, most in ((a_lot, nest_cost._PARTS), (small, nest_cost._PARTS_WHOLE)):
+        assert nest_cost.most_parts(p) == most
+        config = tiny.default(p, H200)
+        parts = nest_cost.work_of(p, config).sectors / nest_cost._whole_sectors(p)
+        assert not config["direct"] or parts <= most
+        assert tiny.space(p, H200).member(config) is None
+    assert config["direct"]
+    assert parts > nest_cost._PARTS
 
 
 def test_gaps_and_shares_of_a_run_do_not_send_a_batch_to_the_library() -> None:

@@ -304,13 +304,16 @@ def test_lanes_take_turns_where_they_meet_in_banks(letter: str, sizes: dict[int,
 
 
 @pytest.mark.parametrize("letter", ["h", "b"])
-def test_threads_read_large_odd_halves_by_words(letter: str) -> None:
-    """A few columns of C each, where both operands move; all of them where the whole batch has one."""
+def test_threads_read_odd_halves_by_words(letter: str) -> None:
+    """All columns of C each; of order 9 a few where both operands move, all where the whole batch has one."""
     p = problem(f"{letter}:9x9x9@500000")
     for fields, columns in (({}, 3), ({"stride_a": 0}, 9), ({"stride_b": 0}, 9)):
         config = TINY.default(p.with_(**fields), H200)
         assert (config["odd"], config["rows"], config["columns"]) == (1, 9, columns)
-    for size in ("7x7x7", "9x9x10", "11x11x11"):
+    for size, columns in (("7x7x7", 7), ("5x5x5", 5), ("9x9x5", 9), ("5x15x5", 15), ("9x5x9", 5)):
+        config = TINY.default(problem(f"{letter}:{size}@500000"), H200)
+        assert (config["odd"], config["columns"]) == (1, columns)
+    for size in ("9x9x10", "11x11x11", "3x3x3", "5x17x5"):
         assert TINY.default(problem(f"{letter}:{size}@500000"), H200)["odd"] == 0
 
 

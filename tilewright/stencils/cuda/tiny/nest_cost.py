@@ -20,6 +20,7 @@ from tilewright.space import Space
 from tilewright.stencils.cuda.common import WIDEST, cheapest, resident
 from tilewright.stencils.cuda.tiny.needs import (
     AT_ONCE,
+    HELD_WORDS,
     PER_SM,
     SEVERAL,
     STACKED,
@@ -68,12 +69,18 @@ _SPARED = 0.75
 """The part of A and B that blocks ask for which walk over neighbouring groups, at most, for which they do."""
 _LARGE = 1024
 """Bytes of a C that is large."""
-_PARTS = 1.15
-"""Times that a sector is written, at most, in the mean, by threads that write C themselves."""
+_PARTS, _PARTS_WHOLE = 1.15, 3
+"""Times that a sector is written, at most, in the mean, by threads that write C themselves; and where each C
+is whole sectors, which then none but the threads of one C write."""
 _MOVING = 0.55
-"""The part of A and B that moves with C, at least, of odd matrices that threads read by words."""
+"""The part of A and B that moves, at least, for odd matrices to be read by words where this is foretold to
+take a little longer."""
+_LONGER = 1.075
+"""Times as long, at most."""
 _WARPS_ODD = 4
 """Warps of a block, at least, that does so."""
+_WIDEST_ODD = 15
+"""Columns of C, at most, of which a thread then has all."""
 
 
 @dataclass(frozen=True)
@@ -106,21 +113,46 @@ def best(
     """The cheapest of a few rings for the best tiles of multiply-add units, and of tensor cores for eight
     products with one operand; what is ``usual`` for batches
     along one axis, where bulk copies bring it and nothing is foretold to be much cheaper."""
-    found = _variants(space, p, x)
-    if not found:
-        return usual
-    columns = _rings(space, p, device, found, x)
-    if not len(columns["rows"]):
-        return usual
-    ring = space.restricted(path="bulk", pad=0, evict=0)
-    clocks = cost(p, device, columns, found, x)
-    chosen = cheapest(ring, columns, clocks)
-    if chosen is None or usual is None or usual["path"] != "bulk" or usual["mma"] or chosen["odd"]:
+    usual = _usual_or_tile(space, p, device, x, usual)
+    columns = odd_columns(p, x)
+    odd = _cheapest(space, p, device, [_odd(p, columns)], x) if columns else None
+    if odd is None or usual is None or usual["path"] != "bulk":
+        return odd or usual
+    if usual["mma"] and usual["several"] != STACKED:
+        return odd  # Of tensor cores with one product this model foretells nothing.
+    longer = _LONGER if _moving(p) >= _MOVING else 1.0
+    ours, theirs = _foretold(p, device, (odd, usual), x)
+    return odd if ours <= longer * theirs else usual
+
+
+def _usual_or_tile(
+    space: Space, p: Problem, device: Device, x: Mapping[str, Any], usual: Config | None
+) -> Config | None:
+    """The same of what reads no odd matrices by words."""
+    chosen = _cheapest(space, p, device, _variants(space, p, x), x)
+    if chosen is None or usual is None or usual["path"] != "bulk" or usual["mma"]:
         return chosen or usual
-    both = {name: np.array([c[name] for c in (chosen, usual)]) for name in columns if name != "variant"}
-    works = [work_of(p, c) for c in (chosen, usual)]
-    ours, theirs = cost(p, device, both | {"variant": np.arange(2)}, works, x)
+    ours, theirs = _foretold(p, device, (chosen, usual), x)
     return chosen if ours < x["nest_sure"] * theirs else usual
+
+
+def _cheapest(
+    space: Space, p: Problem, device: Device, found: list[Work], x: Mapping[str, Any]
+) -> Config | None:
+    """The cheapest ring for some tiles, if there is one."""
+    columns = _rings(space, p, device, found, x) if found else {"rows": ()}
+    if not len(columns["rows"]):
+        return None
+    ring = space.restricted(path="bulk", pad=0, evict=0)
+    return cheapest(ring, columns, cost(p, device, columns, found, x))
+
+
+def _foretold(p: Problem, device: Device, configs: tuple[Config, ...], x: Mapping[str, Any]) -> Any:
+    """Clocks of an SM for a product by each of some configs of bulk copies."""
+    names = ("mma", "rows", "columns", "several", "warps", "group", "stages", "blocks", "direct", "reuse")
+    columns = {name: np.array([c[name] for c in configs]) for name in names}
+    works = [work_of(p, c) for c in configs]
+    return cost(p, device, columns | {"variant": np.arange(len(works))}, works, x)
 
 
 def work_of(p: Problem, config: Mapping[str, Any]) -> Work:
@@ -174,6 +206,11 @@ def _whole_sectors(p: Problem) -> float:
     return p.m * p.n * p.dtype.itemsize / _SECTOR
 
 
+def most_parts(p: Problem) -> float:
+    """Times that a sector may be written, in the mean, by threads that write C themselves."""
+    return _PARTS_WHOLE if _whole_sectors(p) % 1 == 0 else _PARTS
+
+
 def _clocks(p: Problem, work: Work, x: Mapping[str, Any]) -> float:
     """The same of a tile by itself, in full warps."""
     each = tiles(p, work.rows, work.columns) / work.several * work.slots
@@ -187,8 +224,6 @@ def _clocks(p: Problem, work: Work, x: Mapping[str, Any]) -> float:
 def _variants(space: Space, p: Problem, x: Mapping[str, Any]) -> list[Work]:
     """Tiles that the rules take, with one product and with several of an operand: of those with the least to
     issue and to read the ones whose threads meet in few banks, in any order of tiles."""
-    if wide := odd_columns(p, x):
-        return [_odd(p, wide)]
     known = {param.name: param.values for param in space.params}
     sums, part = words_of_sum(p), space.part(("mma", "rows", "columns"))
     rows, columns = (
@@ -282,18 +317,21 @@ def _pair(p: Problem, banks: tuple[int, int, int, int] | None) -> Work:
 
 
 def odd_columns(p: Problem, x: Mapping[str, Any]) -> int:
-    """The columns of C of a thread that reads odd matrices of 16 bits by words; 0 where others are the better
-    choice: for small ones, and along several axes where most of an operand is shared, so that tensor cores
-    or threads with several products save more. All of C, where an operand is shared, so that it is read once
-    for each product; else threads wait less with fewer. (On an H200 products of order 9 were so 1.0 to 1.2
-    times as fast, and 0.8 to 1.0 times where operands are shared along several axes.)"""
-    if not odds(p) or p.m * p.k < x["odd"] or p.n % AT_ONCE:
+    """The columns of C of a thread that may read odd matrices of 16 bits by words; 0 where it had better not:
+    for small ones, which along several axes none under order 9 was timed of. All of C, so that operands are
+    read once for each product; but where both move, and A fills the registers, threads wait less with fewer.
+    (On an H200 odd matrices of order 5 to 9 along one axis were so 0.99 to 1.4 times as fast.)"""
+    if not odds(p) or p.m * p.k < x["nest_odd" if p.outer else "odd"]:
         return 0
+    if _moving(p) == 1 and p.m * p.k == HELD_WORDS and p.n % AT_ONCE == 0:
+        return AT_ONCE
+    return p.n if p.n <= _WIDEST_ODD else 0
+
+
+def _moving(p: Problem) -> float:
+    """The part of A and B that moves, of what the products read."""
     written = (1 if p.beta == "0" else 2) * p.m * p.n * p.dtype.itemsize
-    moving = (p.bytes - written) / ((p.m + p.n) * p.k * p.dtype.itemsize)
-    if p.outer and moving < _MOVING:
-        return 0
-    return AT_ONCE if moving == 1 else p.n
+    return (p.bytes - written) / ((p.m + p.n) * p.k * p.dtype.itemsize)
 
 
 def _odd(p: Problem, columns: int) -> Work:
@@ -494,9 +532,10 @@ def _rings(space: Space, p: Problem, device: Device, found: list[Work], x: Mappi
     left = (turns <= most_turns(columns["mma"])) & ((turns > 0.5) | (warps == 1))
     left &= (columns["odd"] == 0) | (warps >= _WARPS_ODD)
     # Sectors that are written in parts pass the second-level cache as often. (On an H200 this made matrices
-    # of order 3 up to ten times as slow, of order 9 in complex128 1.2 and 1.5 times.)
+    # of order 3 up to ten times as slow, of order 9 in complex 1.1 to 3.3 times; of order 4, each C of which
+    # is whole sectors, it was 0.97 to 1.3 times as fast as what writes none in parts.)
     sectors = np.array([work.sectors for work in found])[variant]
-    left &= (direct == 0) | (sectors <= _PARTS * _whole_sectors(p))
+    left &= (direct == 0) | (sectors <= most_parts(p) * _whole_sectors(p))
     columns |= {"variant": variant, "warps": warps, "group": group, "stages": stages, "direct": direct}
     columns = {name: column[left] for name, column in columns.items()}
     needed = registers(p, *(columns[name] for name in ("mma", "rows", "columns", "several", "odd")))
