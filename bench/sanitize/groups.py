@@ -158,7 +158,7 @@ def segments(device: Device) -> Iterator[Job]:
 def strips(device: Device) -> Iterator[Job]:
     """All transpositions of a short k, with rows behind those of the last warp; groups whose borders lie in
     the lanes of a warp, and more; other types with few rows, lanes side by side and columns that begin
-    anywhere."""
+    anywhere; tensor cores."""
     stencil = STENCILS["strips"]
     forms = [(letter, trans) for letter in "sd" for trans in ("nn", "tn", "nt", "tt")]
     for turn, (letter, trans) in enumerate(forms):
@@ -177,6 +177,10 @@ def strips(device: Device) -> Iterator[Job]:
         groups, size = MANY if turn % 3 == 2 else GROUPS, DTYPES[letter].itemsize
         p = problem(f"{letter}:{trans}", "n", (m, 145, 6 + turn), groups, batch=2, gap=1, align=size)
         yield made(stencil, p, stencil.default(p, device), f"strips_{letter}_{trans}_{m}", device)
+    # Halves that are read and written in words by tensor cores, and others by multiply-add units.
+    for letter, trans, axis in (("h", "nn", "n"), ("b", "tn", "n"), ("hc", "cn", "n"), ("b", "nn", "m")):
+        p = problem(f"{letter}:{trans}", axis, (72, 144, 24), GROUPS, batch=2, gap=8)
+        yield made(stencil, p, stencil.default(p, device), f"strips_{letter}_{trans}_{axis}", device)
 
 
 def experts(device: Device) -> Iterator[Job]:

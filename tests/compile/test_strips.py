@@ -79,14 +79,58 @@ def test_what_is_asked_for_early_and_written_once_is_in_the_code(device: Device)
         assert (facts["spills"], facts["warnings"]) == (0, 0)
 
 
+@pytest.mark.parametrize("device", [A100, H200], ids=lambda device: device.key)
+@pytest.mark.parametrize(
+    ("spelling", "m", "k", "n", "groups", "pad", "align"),
+    [
+        # Words of B of two numbers, and numbers that are no part of one word.
+        ("h:nn", 24, 18, 600, 4, 0, 16),
+        ("b:nn", 24, 29, 600, 4, 0, 16),
+        ("h:nn", 22, 29, 200, 23, 0, 16),
+        ("h:nn", 1000, 32, 4000, 8, 0, 16),
+        ("b:tn", 112, 31, 4000, 40, 0, 16),
+        ("h:nt", 64, 32, 4000, 8, 0, 16),
+        ("b:tt", 47, 27, 900, 60, 1, 2),
+        ("hc:nn", 8, 32, 600, 4, 0, 16),
+        ("hc:cn", 256, 32, 4000, 8, 0, 16),
+        ("hc:tc", 33, 17, 900, 60, 1, 4),
+    ],
+)  # fmt: skip
+def test_tensor_cores_take_the_registers_that_they_are_given(
+    spelling: str, m: int, k: int, n: int, groups: int, pad: int, align: int, device: Device
+) -> None:
+    p = problem(spelling, "n", (m, n, k), groups, batch=100, pad=pad, align=align)
+    config = STRIPS.default(p, device)
+    assert config["mma"] == 1
+    source = STRIPS.source(p, config, device)
+    assert "mma.sync.aligned.m16n8k16.row.col" in disassemble.ptx(source, device)
+    facts = nvrtc.compile(source, device).facts
+    assert (facts["spills"], facts["stack"], facts["warnings"]) == (0, 0, 0), (p.key, device.key)
+    warps = config["warps"] * config["blocks"] // device["sms"]
+    assert warps >= 12
+    assert facts["registers"] * 32 * warps <= device["registers_per_sm"]
+
+
 def test_a_hard_rule_speaks_when_it_is_broken() -> None:
-    p = problem("s:nn", "n", (256, 256, 8), 4)
-    broken = STRIPS.default(p, H200).with_(tile_n=8, columns=16)
-    with pytest.raises(CompileError, match="columns-whole"):
-        nvrtc.compile(STRIPS.source(p, broken, H200), H200)
+    p = problem("h:nn", "n", (256, 256, 8), 4)
+    for rule, broken in (
+        ("columns-whole", {"tile_n": 8, "columns": 16}),
+        ("mma-lanes", {"lanes_m": 8}),
+        ("mma-lanes", {"rows": 1}),
+    ):
+        config = STRIPS.default(p, H200).with_(**broken)
+        with pytest.raises(CompileError, match=rule):
+            nvrtc.compile(STRIPS.source(p, config, H200), H200)
 
 
 BOTH = {"ahead": 1, "once": 1}
+PLAIN = {"mma": 0, "lanes_m": 32, "rows": 1, "columns": 2}
+
+
+def mma(rows: int, columns: int, tile_n: int, **others: int) -> dict[str, int]:
+    return {"mma": 1, "lanes_m": 4, "rows": rows, "columns": columns, "tile_n": tile_n} | others
+
+
 CASES: list[tuple[SegmentedProblem, list[int], dict[str, Any]]] = [
     # A group of nothing, columns that are no group's, and a warp without rows of the second tile.
     (problem("s:nn", "n", (300, 21, 5), 3, batch=2), [9, 9, 18], {"warps": 2}),
@@ -104,10 +148,10 @@ CASES: list[tuple[SegmentedProblem, list[int], dict[str, Any]]] = [
     (
         problem("h:nn", "n", (7, 41, 9), 3, batch=2, pad=1),
         [9, 9, 38],
-        {"rows": 4, "lanes_m": 4, "tile_n": 16},
+        PLAIN | {"rows": 4, "lanes_m": 4, "tile_n": 16},
     ),
-    (problem("b:tt", "n", (13, 30, 5), 3, pad=3), [1, 20, 21], {"tile_n": 16}),
-    (problem("hc:tn", "n", (6, 33, 7), 3, sizes=True), [5, 19, 3], {"tile_n": 16}),
+    (problem("b:tt", "n", (13, 30, 5), 3, pad=3), [1, 20, 21], PLAIN | {"lanes_m": 16, "tile_n": 16}),
+    (problem("hc:tn", "n", (6, 33, 7), 3, sizes=True), [5, 19, 3], PLAIN | {"lanes_m": 8, "tile_n": 16}),
     (problem("c:nt", "n", (21, 26, 4), 3, batch=2), [4, 11, 25], {"lanes_m": 8, "rows": 2}),
     (problem("z:cn", "n", (3, 50, 2), 33), [2 * i for i in range(33)], {"tile_n": 16, "columns": 2}),
     # Rows that are split among groups.
@@ -116,6 +160,29 @@ CASES: list[tuple[SegmentedProblem, list[int], dict[str, Any]]] = [
     (problem("d:nn", "m", (300, 9, 6), 3, batch=2), [-5, 7, 999], {"rows": 2, "lanes_m": 16}),
     (problem("h:tn", "m", (41, 20, 4), 3, sizes=True), [30, 1, 9], {"tile_n": 32}),
     (problem("s:nn", "n", (9, 29, 6), 3, pad=3), [9, 9, 28], {"rows": 4, "lanes_m": 4, "columns": 1}),
+    # Tensor cores: whole strips of rows and what is left, a group of nothing, columns that are no group's.
+    (problem("h:nn", "n", (32, 41, 32), 3, batch=2), [9, 9, 38], mma(8, 4, 32)),
+    (problem("h:nn", "n", (24, 41, 29), 3, batch=2), [9, 9, 38], mma(8, 2, 16, **BOTH)),
+    (
+        problem("b:nn", "n", (72, 70, 18), 32),
+        [2 * i for i in range(32)],
+        mma(16, 2, 16, warps=2, per_block=1),
+    ),
+    # Several turns of a tile, vectors of A of which the first rows are there, columns that k does not fill.
+    (problem("h:nn", "n", (20, 120, 12), 3, pad=12), [3, 90, 101], mma(8, 2, 64)),
+    # A along k, B across k, and columns that begin anywhere.
+    (problem("b:tn", "n", (31, 33, 31), 3, align=2), [1, 20, 40], mma(4, 4, 32)),
+    (problem("h:nt", "n", (9, 41, 5), 3, sizes=True, align=2), [5, 19, 3], mma(2, 8, 64)),
+    (problem("b:tt", "n", (13, 30, 17), 3, pad=3), [20, 1, 25], mma(4, 2, 16)),
+    # Conjugates, whose pairs are two rows of a product.
+    (problem("hc:nn", "n", (6, 33, 32), 3), [5, 19, 30], mma(2, 2, 16)),
+    (problem("hc:cn", "n", (18, 33, 7), 3, batch=2), [5, 19, 30], mma(4, 2, 32)),
+    (problem("hc:tc", "n", (5, 40, 9), 3, pad=1, align=4), [5, 19, 30], mma(1, 4, 32)),
+    (problem("hc:cc", "n", (8, 20, 4), 3), [5, 6, 20], mma(2, 2, 16)),
+    # Rows that are split, B in words across k.
+    (problem("h:tn", "m", (41, 20, 4), 3, sizes=True), [30, 1, 9], mma(4, 2, 16)),
+    (problem("b:nt", "m", (70, 24, 19), 33, first=True), [2 * i for i in range(34)], mma(2, 4, 32)),
+    (problem("h:tt", "m", (50, 22, 16), 3, pad=2), [7, 7, 49], mma(8, 2, 16, warps=2)),
 ]
 
 

@@ -49,6 +49,7 @@ def test_every_name_of_the_kernel_is_defined_and_no_other() -> None:
         ("h:nn", "n", {"steps": (68 * 64 + 4, 0, 0)}, "16 bytes"),
         ("h:nn", "n", {"steps": (-64 * 64, 0, 0)}, "backwards"),
         ("h:nn", "n", {"steps": (2**39, 0, 0)}, "2^40"),
+        ("h:nn", "n", {"k": 32}, "k=32 is 32 at most"),
         ("h:nn", "m", {}, "what is split lies along"),
         ("h:nt", "n", {}, "what is split lies along"),
         ("h:nn", "k", {}, "lines of A or of B lie along it"),

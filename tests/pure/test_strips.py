@@ -74,12 +74,11 @@ def test_a_short_k_of_any_type_is_served_wherever_columns_begin(letter: str) -> 
         # Lanes in one strip of few rows, and others beside them.
         ("s:nn", 3, 8, 64, 1, 4),
         ("z:nn", 9, 8, 64, 1, 16),
-        ("h:nn", 32, 8, 64, 1, 32),
+        ("s:nn", 32, 8, 64, 1, 32),
         ("s:nn", 33, 8, 64, 2, 32),
         ("s:nn", 65, 8, 64, 4, 32),
-        ("b:nn", 700, 8, 64, 4, 32),
+        ("s:nn", 700, 8, 64, 4, 32),
         # As many rows as leave registers for others.
-        ("h:nn", 700, 32, 64, 2, 32),
         ("d:nn", 700, 8, 64, 4, 32),
         ("d:nn", 700, 16, 64, 2, 32),
         ("c:nn", 700, 22, 64, 1, 32),
@@ -94,6 +93,66 @@ def test_the_choice_gives_every_lane_rows_and_registers(
 ) -> None:
     config = STRIPS.default(problem(spelling, "n", (m, n, k), 4), H200)
     assert (config["rows"], config["lanes_m"]) == (rows, lanes_m)
+
+
+@pytest.mark.parametrize(
+    ("spelling", "m", "k", "n", "rows", "columns", "warps"),
+    [
+        # Rows of C, and columns of groups, with the fewest registers.
+        ("h:nn", 8, 9, 52, 2, 4, 1),
+        ("h:nn", 16, 9, 52, 4, 4, 1),
+        ("b:nn", 24, 18, 568, 8, 8, 1),
+        ("b:nn", 64, 18, 568, 16, 8, 1),
+        ("hc:nn", 8, 8, 568, 2, 8, 1),
+        # As many as leave registers for enough warps, which read the same columns beside each other.
+        ("h:nn", 1024, 32, 568, 8, 8, 4),
+        ("hc:nn", 1024, 32, 568, 4, 8, 4),
+        # Columns of C that end inside sectors, by tall lanes.
+        ("b:nn", 504, 14, 4000, 16, 4, 4),
+        ("b:nn", 512, 14, 4000, 16, 8, 4),
+        # Single numbers of B across k take more.
+        ("h:nt", 64, 32, 568, 16, 2, 1),
+    ],
+)
+def test_tensor_cores_multiply_halves_by_tiles_that_read_little(
+    spelling: str, m: int, k: int, n: int, rows: int, columns: int, warps: int
+) -> None:
+    p = problem(spelling, "n", (m, n, k), 4, batch=4)
+    config = STRIPS.default(p, H200)
+    assert not STRIPS.space(p, H200).why(config)
+    shape = {"mma": 1, "lanes_m": 4, "rows": rows, "columns": columns, "tile_n": 8 * columns, "warps": warps}
+    assert {name: config[name] for name in shape} == shape
+    assert STRIPS.launch(p, config).shared == 0
+
+
+@pytest.mark.parametrize(
+    ("spelling", "axis", "m", "k", "n", "mma"),
+    [
+        ("h:nn", "n", 64, 16, 4096, 1),
+        ("s:nn", "n", 64, 16, 4096, 0),
+        # Halves that are written one by one: by multiply-add units of several rows of a lane.
+        ("h:nn", "n", 25, 17, 4096, 1),
+        ("h:nn", "n", 77, 20, 4096, 0),
+        ("b:nn", "n", 153, 32, 4096, 0),
+        # As many of A are read.
+        ("b:nn", "n", 155, 24, 100, 1),
+        # Complex halves are words.
+        ("hc:nn", "n", 77, 20, 4096, 1),
+        # Rows that are split.
+        ("h:nn", "m", 4096, 16, 64, 0),
+        ("h:tn", "m", 4096, 16, 64, 0),
+    ],
+)
+def test_tensor_cores_multiply_where_words_of_c_are_written_or_little_is(
+    spelling: str, axis: str, m: int, k: int, n: int, mma: int
+) -> None:
+    assert STRIPS.default(problem(spelling, axis, (m, n, k), 4), H200)["mma"] == mma
+
+
+def test_only_halves_are_asked_of_tensor_cores() -> None:
+    for letter, dtype in DTYPES.items():
+        param = STRIPS.space(problem(f"{letter}:nn", "n", (64, 64, 8), 4), H200).params[0]
+        assert (param.name, param.values) == ("mma", (0, 1) if dtype.real_bits == 16 else (0,))
 
 
 def test_no_more_of_a_is_read_together_than_a_stored_column_has() -> None:
@@ -157,18 +216,23 @@ def test_later_tiles_are_those_after_all_that_are_on_the_device() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spelling", "m", "k", "batch", "runs"),
+    ("spelling", "axis", "m", "k", "batch", "runs"),
     [
-        ("h:nn", 1024, 32, 1, "experts"),
-        ("hc:nn", 256, 8, 1, "experts"),
+        ("h:nn", "n", 1024, 40, 1, "experts"),
+        ("h:nn", "n", 1024, 32, 1, "strips"),
+        ("hc:nn", "n", 256, 8, 1, "strips"),
+        # Of rows that are split multiply-add units make products here.
+        ("h:tn", "m", 1024, 32, 1, "experts"),
         # Of these no tensor map is made: several matrices of a group, columns that begin anywhere, others.
-        ("h:nn", 1024, 32, 4, "strips"),
-        ("b:nn", 1024, 12, 1, "strips"),
-        ("s:nn", 1024, 32, 1, "strips"),
-        ("h:nn", 1024, 33, 4, "segments"),
+        ("h:nn", "n", 1024, 32, 4, "strips"),
+        ("b:nn", "n", 1024, 12, 1, "strips"),
+        ("s:nn", "n", 1024, 32, 1, "strips"),
+        ("h:nn", "n", 1024, 33, 4, "segments"),
     ],
 )
-def test_groups_of_tensor_maps_stay_with_these(spelling: str, m: int, k: int, batch: int, runs: str) -> None:
-    p = problem(spelling, "n", (m, 4096, k), 8, batch=batch)
+def test_groups_of_tensor_maps_have_more_than_a_short_k(
+    spelling: str, axis: str, m: int, k: int, batch: int, runs: str
+) -> None:
+    p = problem(spelling, axis, (m, 4096, k), 8, batch=batch)
     plan = dispatch.plan(cast(Any, p), H200, vendor=False)
     assert plan.stencil == runs, plan.why

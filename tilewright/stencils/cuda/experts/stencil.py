@@ -5,7 +5,7 @@ It does what ``segments`` does, for mixtures of experts on compute capability 9.
 to be multiplied at the rate of tensor cores, and with few rows each group's matrix is a stream that has to be
 read at the speed of memory. Copies that pass no register do for both. Complex halves are multiplied as in
 ``pairs``: A comes into registers, and B is read along k from shared memory, where it is turned if it lies
-across.
+across. Groups of columns with a short k are left to ``strips``.
 
     tile_m, tile_n   of C; a warp group has 64 rows of it
     stages   slices of 128 bytes along k in shared memory
@@ -25,6 +25,7 @@ from tilewright.stencils.cuda.experts.needs import columns_on_their_way, shared_
 from tilewright.stencils.cuda.experts.space import params, rules
 from tilewright.stencils.cuda.segments.stencil import LARGEST, struct_segments, tiles
 from tilewright.stencils.cuda.source import asked, persistent, written
+from tilewright.stencils.cuda.strips.stencil import LONGEST
 from tilewright.targets.cuda.arguments import A, Argument, B, C, TensorMap
 
 FAR = 2**40
@@ -51,6 +52,8 @@ class ExpertsStencil(CudaStencil):
             return "k is split, and lines of A or of B lie along it"
         if (p.axis == "m" and not p.transposed_a) or (p.axis == "n" and p.transposed_b):
             return "what is split lies along stored columns, and boxes begin at multiples of 16 bytes"
+        if p.axis == "n" and p.k <= (short := LONGEST[p.dtype.letter]):
+            return f"k={p.k} is {short} at most, too little of a slice: `strips` is faster"
         size = p.dtype.itemsize
         if p.axis != "m" and p.m * size % WIDEST:
             return "columns of C end inside words of 16 bytes, and boxes are written whole"

@@ -6,8 +6,8 @@ from math import ceil
 
 from tilewright.model import Config, Device, SegmentedProblem
 from tilewright.space import HARDWARE, Space
-from tilewright.stencils.cuda import grids
-from tilewright.stencils.cuda.segments.stencil import tiles
+from tilewright.stencils.cuda.strips import cost_mma
+from tilewright.stencils.cuda.strips.endings import ending
 from tilewright.stencils.cuda.strips.needs import (
     FILLED,
     LANES,
@@ -46,17 +46,18 @@ def best(space: Space, p: SegmentedProblem, device: Device) -> Config:
     def lost(warps: int) -> tuple[int, bool, int]:
         return ceil(m / (height * warps)) * warps, warps < seeing, abs(warps - seeing)
 
-    shape = {"rows": rows, "lanes_m": lanes_m}
+    shape = {"mma": 0, "rows": rows, "lanes_m": lanes_m}
     # Short tiles are mostly those of short groups, whose last turn is seldom a whole one.
     turns = (2, 1) if max(m, height) < FILLED else (4, 2, 1)
-    choices = [
+    choices = [*cost_mma.choices(p, device)] if cost_mma.wanted(p) else []
+    choices += [
         choice
         for w in sorted(WARPS, key=lost)
         for resident in RESIDENT
         for t in (64, 32, 16)
         for c in turns
         if resident >= w
-        for choice in _choices(p, device, shape | {"columns": c, "warps": w, "tile_n": t}, resident // w)
+        for choice in ending(p, device, shape | {"columns": c, "warps": w, "tile_n": t}, resident // w)
     ]
     for kinds in (None, (*HARDWARE, "hard")):
         for config in choices:
@@ -86,10 +87,3 @@ def _power(count: int) -> int:
 def _light(p: SegmentedProblem, rows: int) -> bool:
     """Whether a lane's numbers of A, and four columns of sums, leave room for others."""
     return words(p) * rows * (p.k + 4) <= (LIGHT if words(p) > 1 else LIGHT_WORDS)
-
-
-def _choices(p: SegmentedProblem, device: Device, tile: dict[str, int], per_sm: int) -> tuple[Config, Config]:
-    """So many blocks on an SM, which end where that pays, and those that stay."""
-    config = Config({**tile, "blocks": per_sm * device["sms"], "per_block": 0, "ahead": 0, "once": 1})
-    count = tiles(p, tile["lanes_m"] * tile["rows"] * tile["warps"], tile["tile_n"])
-    return grids.ended(p, device, config, count), config

@@ -44,6 +44,9 @@
 #endif
 
 // ---- the parameters of the space ----------------------------------------------------------------
+#ifndef MMA
+#define MMA 0  // whether tensor cores multiply, which 16 bits have
+#endif
 #ifndef ROWS
 #define ROWS 4  // rows of C of a lane
 #endif
@@ -80,16 +83,17 @@ constexpr int RUN = VEC_C < ROWS ? VEC_C : ROWS;  // neighbours among the rows o
 constexpr int WORD = 16 / SIZE;                    // elements of the widest vector
 constexpr int SPLIT = 32 / LANES_M;                // parts of a warp, side by side
 constexpr int TURN = COLUMNS * SPLIT;              // columns of a warp at a time
-// Parts write columns that follow one another together, unless a lane reads its columns of B as one vector.
-constexpr int APART = B_ALONG ? SPLIT : 1, BESIDE = B_ALONG ? 1 : COLUMNS;
 // Columns of B in shared memory lie as they are stored, each (or each k) at a multiple of 16 bytes; a warp has two tiles of them.
 constexpr int PITCH = ((B_ALONG ? K : TILE_N) + WORD - 1) / WORD * WORD, OF_B = (B_ALONG ? TILE_N : K) * PITCH;
-constexpr int AT_TABLE = WARPS * 2 * OF_B * SIZE;
+constexpr int AT_TABLE = MMA ? 0 : WARPS * 2 * OF_B * SIZE;
 
 static_assert(AXIS == 0 || AXIS == 1, "axis: m or n is split");
 static_assert(ALPHA_ONE && BETA == 0, "plain: products of groups are neither scaled nor added to C");
 static_assert(ROWS % RUN == 0, "rows-whole: a lane writes whole vectors of C");
 static_assert(TILE_N % TURN == 0, "columns-whole: a tile is made of whole turns");
+static_assert(!MMA || TYPE_BITS == 16, "mma-type: tensor cores take numbers of 16 bits here");
+static_assert(!MMA || (LANES_M == 4 && ROWS * SIZE % 4 == 0 && COLUMNS % 2 == 0),
+              "mma-lanes: 4 lanes along m have words of C, and all of a warp 16 columns");
 
 #include "lib/sync.cuh"
 
@@ -101,7 +105,11 @@ extern __shared__ __align__(16) unsigned char shared_memory[];
 #include "segments/groups.cuh"
 #include "segments/scheduler.cuh"
 #endif
+#if MMA
+#include "strips/multiply_mma.cuh"
+#else
 #include "strips/multiply.cuh"
+#endif
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) strips(const __grid_constant__ Segments g) {
     _Pragma("unroll 1") for (Groups groups(g, *(GroupTable *)(shared_memory + AT_TABLE)); groups.valid(); groups.next())

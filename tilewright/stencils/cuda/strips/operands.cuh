@@ -1,8 +1,11 @@
-// What a lane reads and writes: its rows of A, all of them at once; columns of B, by way of shared memory, where all lanes of a
-// warp read the same; columns of C.
+// What a lane reads: its rows of A, all of them at once; columns of B, by way of shared memory, where all lanes of a warp read
+// the same.
 #pragma once
 
-INLINE constexpr int divisor_of(int a, int b) { return b ? divisor_of(b, a % b) : a; }
+#include "strips/results.cuh"
+
+// Parts write columns that follow one another together, unless a lane reads its columns of B as one vector.
+constexpr int APART = B_ALONG ? SPLIT : 1, BESIDE = B_ALONG ? 1 : COLUMNS;
 
 // COUNT neighbours of an operand.
 template <int COUNT> INLINE void read(Element (&x)[COUNT], const Stored *from) {
@@ -11,16 +14,6 @@ template <int COUNT> INLINE void read(Element (&x)[COUNT], const Stored *from) {
     found.vector = __ldg((const Type *)from);
     UNROLL for (int i = 0; i < COUNT; i++) x[i] = widened(found.element[i]);
 }
-
-// The same place one stored column further: where the compiler cannot compute all of them in advance, and hold them.
-INLINE const Stored *further(const Stored *at, long long ld) {
-    at += ld;
-    asm volatile("" : "+l"(at));
-    return at;
-}
-
-// Row i of a lane lies so far behind its first one.
-INLINE constexpr int below(int i) { return i / RUN * LANES_M * RUN + i % RUN; }
 
 // Rows of A, of which `rows` are left from the lane's first on, or more than it has if WHOLE. What is read for the others is that
 // of rows that there are, so that all loads are under way at a time: nobody stores what comes of it.
@@ -92,38 +85,5 @@ INLINE void add_products(Element (&sum)[COLUMNS][ROWS], const Element (&x)[K][RO
             const Element y = conjugated(CONJ_B, widened(found.element[e]));
             UNROLL for (int i = 0; i < ROWS; i++) multiply_add(sum[at_j][i], x[at_k][i], y);
         }
-    }
-}
-
-// A vector of C. What is written once makes room in the second-level cache before anything else.
-INLINE void write(unsigned short *to, unsigned short x) {
-    if (ONCE) asm volatile("st.global.cs.b16 [%0], %1;" ::"l"(to), "h"(x) : "memory");
-    else global_store(to, x);
-}
-INLINE void write(unsigned int *to, unsigned int x) {
-    if (ONCE) asm volatile("st.global.cs.b32 [%0], %1;" ::"l"(to), "r"(x) : "memory");
-    else global_store(to, x);
-}
-INLINE void write(uint2 *to, uint2 x) {
-    if (ONCE) asm volatile("st.global.cs.v2.b32 [%0], {%1,%2};" ::"l"(to), "r"(x.x), "r"(x.y) : "memory");
-    else global_store(to, x);
-}
-INLINE void write(uint4 *to, uint4 x) {
-    if (ONCE)
-        asm volatile("st.global.cs.v4.b32 [%0], {%1,%2,%3,%4};" ::"l"(to), "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w) : "memory");
-    else
-        global_store(to, x);
-}
-
-// A lane's rows of a column of C, of which `rows` are left, or more than it has if WHOLE.
-template <bool WHOLE> INLINE void store_rows(Stored *to, const Element (&sum)[ROWS], int rows) {
-    UNROLL for (int i = 0; i < ROWS; i += RUN) {
-        Element part[RUN];
-        UNROLL for (int e = 0; e < RUN; e++) part[e] = sum[i + e];
-        const Pack<RUN> found = packed(part);
-        if (WHOLE || below(i) + RUN <= rows)
-            write((typename Vector<RUN * SIZE>::Type *)(to + below(i)), found.vector);
-        else
-            UNROLL for (int e = 0; e < RUN; e++) if (below(i) + e < rows) to[below(i) + e] = found.element[e];
     }
 }

@@ -18,8 +18,11 @@ from tilewright.stencils.cuda.strips.needs import (
     FILLED,
     LANES,
     LANES_M,
+    MMA_LANES,
     MOST_ROWS,
+    WORD,
     entries,
+    halves,
     registers,
     rows_of,
     shared_bytes,
@@ -30,11 +33,12 @@ from tilewright.stencils.cuda.strips.needs import (
 LOOKS = 2
 """How often blocks that end look at borders, at most. With one warp and 36 to 46 entries, which take two
 looks, they were as fast as any others, or faster (``bench/results/h200/segments-configs.jsonl``)."""
-PER_SM = (1, 2, 3, 4, 5, 6, 8, 12, 16)
+PER_SM = (1, 2, 3, 4, 5, 6, 8, 12, 16, 20, 24, 32)
 
 
 def params(p: SegmentedProblem, device: Device) -> list[Param]:
     return [
+        Param("mma", (0, 1) if halves(p) else (0,), absent=0),
         Param("rows", (1, 2, 4, 8, 16)),
         Param("columns", (1, 2, 4, 8)),
         Param("lanes_m", LANES_M, absent=LANES),
@@ -48,7 +52,7 @@ def params(p: SegmentedProblem, device: Device) -> list[Param]:
 
 
 def rules(p: SegmentedProblem, device: Device) -> Iterator[Rule]:
-    run = vectors(p)[2]
+    run, size = vectors(p)[2], p.dtype.itemsize
     yield Rule(
         "rows-whole",
         "hard",
@@ -61,6 +65,14 @@ def rules(p: SegmentedProblem, device: Device) -> Iterator[Rule]:
         "a tile is made of whole turns",
         lambda tile_n, columns, lanes_m: tile_n % (columns * (LANES // lanes_m)) == 0,
     )
+    yield Rule(
+        "mma-lanes",
+        "hard",
+        "4 lanes along m have words of C, and all of a warp 16 columns",
+        lambda mma, lanes_m, rows, columns: (
+            (mma == 0) | ((lanes_m == MMA_LANES) & (rows * size % WORD == 0) & (columns % 2 == 0))
+        ),
+    )
     # Of few rows every lane has some before one has many.
     yield Rule(
         "wide-c",
@@ -69,21 +81,21 @@ def rules(p: SegmentedProblem, device: Device) -> Iterator[Rule]:
         lambda rows: (rows >= min(run, MOST_ROWS // words(p))) | (rows_of(p) < FILLED),
     )
 
-    def needed(rows: Any, columns: Any) -> Any:
-        return registers(p, rows, columns)
+    def needed(rows: Any, columns: Any, mma: Any) -> Any:
+        return registers(p, rows, columns, mma)
 
     def threads(warps: Any) -> Any:
         return LANES * warps
 
     yield limits.registers_per_thread(device, needed)
 
-    def shared(warps: Any, tile_n: Any) -> Any:
-        return shared_bytes(p, warps, tile_n)
+    def shared(warps: Any, tile_n: Any, mma: Any) -> Any:
+        return shared_bytes(p, warps, tile_n, mma)
 
     yield limits.threads_per_block(device)
     yield limits.shared_per_block(device, shared, "columns of two tiles fit")
     yield from limits.resident_rules(
-        device, threads, lambda rows, columns, warps: LANES * warps * needed(rows, columns), shared
+        device, threads, lambda rows, columns, warps, mma: LANES * warps * needed(rows, columns, mma), shared
     )
     yield limits.warps_enough(device)
     yield grids.rule(p, device, lambda rows, lanes_m, warps, tile_n: tiles(p, lanes_m * rows * warps, tile_n))

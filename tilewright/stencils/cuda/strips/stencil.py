@@ -3,8 +3,10 @@
 Element-wise weights of equivariant networks (MACE's products by element) and typed edges of graphs have a k
 of 4 to 32: what is read and written sets the pace, groups are often short, and a kernel that brings tiles
 through shared memory waits at each of them and fills a fraction of it. Here a lane keeps its rows of A for
-all of k, and no warp waits for another one. Numbers of 16 bits are multiplied and summed in float32.
+all of k, and no warp waits for another one. Numbers of 16 bits are summed in float32, and multiplied by
+tensor cores where that is faster, to which a lane gives its part of the rows and of the columns.
 
+    mma      whether tensor cores multiply, which numbers of 16 bits have
     rows     rows of C of a lane, which has as many rows of A in registers
     columns  columns of C of a lane at a time
     lanes_m  lanes of a warp along m; with fewer than 32 others beside them have other columns
@@ -83,5 +85,5 @@ class StripsStencil(CudaStencil):
         return Launch(
             grid=(grids.launched(c, most), 1, 1),
             block=(32 * c["warps"], 1, 1),
-            shared=int(shared_bytes(p, c["warps"], c["tile_n"])),
+            shared=int(shared_bytes(p, c["warps"], c["tile_n"], c["mma"])),
         )
