@@ -317,6 +317,13 @@ def test_threads_read_odd_halves_by_words(letter: str) -> None:
         assert TINY.default(problem(f"{letter}:{size}@500000"), H200)["odd"] == 0
 
 
+@pytest.mark.parametrize("size", ["9x15x5", "3x15x9", "1x9x25", "25x3x1"])
+def test_where_no_ring_reads_by_words_another_one_is_chosen(size: str) -> None:
+    config = TINY.default(problem(f"h:{size}@800000"), H200)
+    assert config["path"] != "plain"
+
+
+
 def test_the_batch_is_not_compiled_in() -> None:
     p = problem("d:8x8x8@3000000")
     config = TINY.default(p, H200)

@@ -82,13 +82,28 @@ def _usual(space: Space, p: Problem, device: Device, x: Mapping[str, Any]) -> Co
     alone = not p.outer and not tile["mma"][0] and bulk_pays(p, device)
     odd = nest_cost.odd_columns(p, x) if alone else 0
     if odd:
-        tile = {"mma": np.array([0]), "rows": np.array([p.m]), "columns": np.array([odd])}
+        words = {"mma": np.array([0]), "rows": np.array([p.m]), "columns": np.array([odd])}
+        found = _ring(space, p, device, x, words, known, 1)
+        if found is not None:
+            return found
+    return _ring(space, p, device, x, tile, known, 0)
+
+
+def _ring(
+    space: Space,
+    p: Problem,
+    device: Device,
+    x: Mapping[str, Any],
+    tile: Columns,
+    known: Mapping[str, Any],
+    odd: int,
+) -> Config | None:
+    """The best ring for some tiles, by the first of the ways into shared memory that have one."""
     for path in _PATHS:
         if len(known[path]):
             direct = int(path == "bulk" and bool(tile["mma"][0]) and _by_hand(p))
-            chosen = _UNCHOSEN | {"direct": direct, "odd": int(odd > 0)}
-            ring = space.restricted(path=path, **chosen)
-            columns = _rings(p, device, path, tile, known[path], x, direct, chosen["odd"])
+            ring = space.restricted(path=path, **(_UNCHOSEN | {"direct": direct, "odd": odd}))
+            columns = _rings(p, device, path, tile, known[path], x, direct, odd)
             columns["across"] = _across(p, columns)
             score = _score(p, device, path, columns, x)
             if not p.outer:
