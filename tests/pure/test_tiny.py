@@ -323,7 +323,6 @@ def test_where_no_ring_reads_by_words_another_one_is_chosen(size: str) -> None:
     assert config["path"] != "plain"
 
 
-
 def test_the_batch_is_not_compiled_in() -> None:
     p = problem("d:8x8x8@3000000")
     config = TINY.default(p, H200)

@@ -730,8 +730,8 @@ class TileStencil(CpuStencil):
                 **widen,
                 **places[0],
             }
-            shapes = ({**narrow, "tail": tail} for tail in params["tail"])
-            small = (self._config(problem, device, shape, 1, deep) for shape in shapes)
+            narrowed = ({**narrow, "tail": tail} for tail in params["tail"])
+            small = (self._config(problem, device, shape, 1, deep) for shape in narrowed)
             best = next(config for config in small if not hardware.why(config))
         return from_memory(problem, device, space, best, past_caches(problem, device, best))
 
