@@ -9,7 +9,8 @@ Parts, each a line of the file for each of its cases; the first line says on wha
     loop     the same as a loop of ``jax.lax.fori_loop``
     step     the gradients of a sum of products with regard to both operands
     mapped   ``jax.vmap`` of a product, one operand shared
-    spaces   ``TIMES`` products of one A in one program, of shapes whose kernels need a workspace
+    spaces   ``TIMES`` products in one program, of shapes whose kernels need a workspace; no two share an
+             operand, for XLA computes products of one A as one
 
 Times are of the host's clock over some calls that end with the device done, in microseconds of one call (of
 one product in ``chain``, ``loop`` and ``spaces``), medians of ``ROUNDS`` turns, the kinds in turns.
@@ -131,18 +132,18 @@ def random_of(shape: Sequence[int], kind: str, seed: int) -> Any:
 def spaced(platform: str, end: float) -> Iterator[lines.Line]:
     """A line for each of ``SHAPES``, with how far ours is from JAX's own in the precision of the type."""
 
-    def times(multiply: Any, a: Any, several: Sequence[Any]) -> list[Any]:
-        return [multiply(a, b) for b in several]
+    def times(multiply: Any, pairs: Sequence[tuple[Any, Any]]) -> list[Any]:
+        return [multiply(a, b) for a, b in pairs]
 
     for kind, one, other in SHAPES[platform]:
         if time.monotonic() > end:
             return
-        a, several = random_of(one, kind, 0), [random_of(other, kind, 1 + i) for i in range(TIMES)]
+        pairs = [(random_of(one, kind, 2 * i), random_of(other, kind, 2 * i + 1)) for i in range(TIMES)]
         calls = {name: jax.jit(partial(times, multiply)) for name, multiply in MULTIPLY.items()}
-        made, asked = (calls[name](a, several)[-1] for name in ("ours", "highest"))
+        made, asked = (calls[name](pairs)[-1] for name in ("ours", "highest"))
         far = float(jnp.max(jnp.abs(made - asked)) / jnp.max(jnp.abs(asked)))
         del made, asked
-        us = turns({name: partial(call, a, several) for name, call in calls.items()}, TIMES)
+        us = turns({name: partial(call, pairs) for name, call in calls.items()}, TIMES)
         gains = {f"gain_{name}": round(us[name] / us["ours"], 2) for name in ("jnp", "highest")}
         yield {"part": "spaces", "a": one, "b": other, "type": kind, "us": us, "difference": far} | gains
 

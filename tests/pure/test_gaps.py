@@ -185,11 +185,11 @@ def test_worst_expected_loss_first(monkeypatch: pytest.MonkeyPatch) -> None:
     assert second.loss == pytest.approx(10 * opened.LOSSES["default"] * tuned)
     assert (second.timed, third.loss) == (False, 0.0)
     assert opened.gaps("cuda") == []
-    config = dispatch.plan(one("d:8x8x8"), device).config
-    assert config is not None
+    plan = dispatch.plan(one("d:8x8x8"), device)
+    assert plan.config is not None
     timing = Timing((1e-3,), 1e-3, 1e-3, 1e-3, "cached", 7, 3)
-    made = Record(one("d:8x8x8"), "cached", "lanes", config, "ok", device.key, "1", timing=timing, protocol=3)
-    Records().append(made)
+    key, what = device.key, (plan.stencil, plan.config, "ok")
+    Records().append(Record(one("d:8x8x8"), "cached", *what, key, "1", timing=timing, protocol=3))
     settings.forget()
     assert [gap.problem.extents for gap in opened.gaps()] == [(4, 4, 32), (32, 4, 4)]
 
