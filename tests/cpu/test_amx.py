@@ -26,6 +26,9 @@ from tilewright.targets.cpu.isa import ASKED, TILES, compiles_for, family_limits
 from tilewright.tuning.gemm.verify import Verifier
 
 pytestmark = pytest.mark.cpu
+NEEDS_BF16 = pytest.mark.skipif(
+    not compiles_for(processor.probe().features, "avx512bf16"), reason="no AVX512-BF16 here"
+)
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 SERVERS = {"sapphirerapids": ("avx512bf16", "amx-tile", "amx-bf16"), "graniterapids": ASKED}
@@ -206,7 +209,7 @@ def test_the_program_is_as_it_was(stencil: str, request: pytest.FixtureRequest) 
     assert text == path.read_text(), f"{path.name} differs; if it should, run pytest --update-golden"
 
 
-@pytest.mark.skipif("avx512bf16" not in processor.probe().features, reason="no AVX512-BF16 here")
+@NEEDS_BF16
 @pytest.mark.parametrize("seed", range(24))
 def test_dots_are_right_on_this_processor(seed: int) -> None:
     """Random sizes, layouts, scalars and configs, under every condition of the verifier."""
@@ -228,7 +231,7 @@ def test_dots_are_right_on_this_processor(seed: int) -> None:
         assert verdict.ok, f"{problem.key}, {config}: {verdict.why}"
 
 
-@pytest.mark.skipif("avx512bf16" not in processor.probe().features, reason="no AVX512-BF16 here")
+@NEEDS_BF16
 @pytest.mark.parametrize("seed", range(12))
 def test_tiles_are_right_by_python(seed: int) -> None:
     """Random problems by the default and by random configs, with the tile unit in Python, under every
