@@ -17,6 +17,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from tests.cpu.tile.pretence import AVX2, AVX512
 from tilewright.model import DTYPES, Config, Device, Problem
 from tilewright.stencils.cpu.lanes.reads import Copy, Join, Pick, Read, Run, read_of, width_of
 from tilewright.stencils.cpu.lanes.stencil import LanesStencil
@@ -306,3 +307,26 @@ def test_what_takes_many_shuffles_is_left_to_tile(spelling: str, runs: str) -> N
     zen = Device("cpu", "EPYC", "znver5-avx512", limits, features="x86_64/znver5 +avx512f,+fma")
     gains = {name: one.gain(problem, zen) for name, one in (("lanes", STENCIL), ("tile", TileStencil()))}
     assert max(gains, key=lambda name: gains[name]) == runs
+
+
+@pytest.mark.parametrize(
+    ("spelling", "trans", "few", "many"),
+    [
+        ("d:2x2x2", "nn", 1.0, 1.0),
+        ("d:8x8x8", "nn", 0.5, 1.0),
+        ("s:6x6x6", "tn", 0.5, 0.5),
+        ("d:7x3x1", "tt", 1.0, 1.0),
+        # Numbers of 16 bits, of which with more registers the other stencil says it.
+        ("h:8x8x8", "nn", 0.5, 1.0),
+        ("h:3x3x3", "nn", 1.0, 1.0),
+        ("b:7x7x7", "nn", 0.5, 1.0),
+        ("hc:4x4x4", "nn", 0.5, 1.0),
+    ],
+)
+def test_where_shuffles_are_dear_fewer_products_run_it(
+    spelling: str, trans: str, few: float, many: float
+) -> None:
+    (problem,) = Problem.parse(f"{spelling}@9")
+    problem = problem.with_(trans_a=trans[0], trans_b=trans[1])
+    assert STENCIL.gain(problem, AVX2) == few
+    assert STENCIL.gain(problem, AVX512) == many

@@ -92,6 +92,39 @@ def test_defaults_that_once_spilled(
     assert llvm.compile(source, device).facts["spills"] == 0
 
 
+@pytest.mark.parametrize(
+    ("spelling", "beta", "tile", "roll"),
+    [
+        # Three vectors by four columns with A held, four by three with B held, complex ones two by three.
+        ("d:24x24x24", "0", (3, 4, "column"), 1),
+        ("d:32x32x32", "1", (4, 3, "row"), 1),
+        ("s:24x24x24", "0", (3, 4, "column"), 1),
+        ("c:16x16x16", "0", (2, 3, "column"), 1),
+        ("z:24x24x24", "1", (2, 3, "column"), 1),
+        # A short program stays straight code.
+        ("d:12x12x12", "0", (3, 4, "column"), 0),
+        # Scalars take registers of their own.
+        ("d:24x24x24", "any", (3, 3, "column"), 1),
+    ],
+)
+def test_few_registers_are_filled_and_long_programs_are_loops(
+    spelling: str, beta: str, tile: tuple[int, int, str], roll: int
+) -> None:
+    (problem,) = Problem.parse(f"{spelling}@9", beta=beta)
+    for name in ("haswell", "znver3"):
+        config = TILE.default(problem, pretended(name))
+        assert (config["blk_m"], config["blk_n"], config["inner"]) == tile, (name, config)
+        assert config["roll"] == roll, (name, config)
+
+
+def test_a_zen_3_is_asked_for_more_products_ahead_where_they_are_small() -> None:
+    device = pretended("znver3")
+    for n, ahead in ((7, 4), (13, 2), (24, 1)):
+        (problem,) = Problem.parse(f"d:{n}x{n}x{n}", batch=1 << 20)
+        assert TILE.default(problem, device)["prefetch"] == ahead, n
+        assert TILE.default(problem.with_(batch=9), device)["prefetch"] == 0, n
+
+
 def test_registers_are_counted_to_the_last() -> None:
     """One more column, or one more vector, and the registers that are counted are these."""
     real = {"vector_bits": 512, "tail": "binary", "cmul": "none", "blk_m": 3, "blk_n": 9}

@@ -218,9 +218,9 @@ FAMILIES = (
     Family("Zen 4", ("znver4",), 1, least=12 << 10, runs=False, staged=65, pairs=True, turns=2),
     # On one core of a Zen 3, d, s, c and z from memory with both betas, squares of 10 to 32: one product
     # ahead ran 1.2 times as fast as none in the mean (0.9 to 1.9), two as fast as one, four a little slower;
-    # of smaller ones four did 1.1 times as well as one. Where several matrices share a vector it made no
-    # difference. Results that do not fill lines left as fast or faster by ordinary stores from some 120
-    # cycles for a thousand bytes on, those that fill them by streaming
+    # of those whose four take less than 8 KB four did 1.02 times as well as one. Where several matrices share
+    # a vector it made no difference. Results that do not fill lines left as fast or faster by ordinary stores
+    # from some 120 cycles for a thousand bytes on, those that fill them by streaming
     # (bench/results/znver3-avx2/stores.jsonl). Those before it have its caches.
     Family("Zen", ("znver",), 4, ahead=8 << 10, runs=False, staged=122),
     # Ordinary stores with operands, C among them, asked for two products ahead were as fast as any other way

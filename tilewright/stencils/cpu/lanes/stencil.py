@@ -64,9 +64,10 @@ WORTH = 0.4
 """Cycles of ``tile``, by its cost model, for each instruction of a product: from so many on they are few."""
 
 
-FEW_WORTH = 0.75
+FEW_WORTH, FEW_HALVES = 0.75, {False: 1.0, True: 1.3}
 """The same with 16 registers, where a shuffle takes vectors of one operand alone and crosses their halves
-slowly. Products with a k of 1 are for ``lanes`` there whatever it says."""
+slowly; of real and of complex numbers of 16 bits, whose conversions are pieces of several matrices. Products
+with a k of 1 are for ``lanes`` there whatever it says, but complex ones of 16 bits."""
 
 
 class LanesStencil(CpuStencil):
@@ -111,19 +112,20 @@ class LanesStencil(CpuStencil):
         Above all a transposed A is put together lane by lane. Of 88 random problems on a Zen 5, of d, s, c
         and z in all transpositions, where 80 others had chosen ``WORTH``, what this picks ran at 0.99 of the
         faster stencil from the caches and 0.97 from memory; ``lanes`` alone at 0.77 and 0.87, at worst at
-        0.13. With 16 registers, on a Zen 3, where 134 others had chosen ``FEW_WORTH``, it ran at
-        0.98 of the faster one in 101 problems from the caches, and by ``WORTH`` at 0.88. Other processors of
-        x86 were not timed. Of numbers of
-        16 bits ``tile`` itself says it.
+        0.13. With 16 registers, on a Zen 3, where 134 others had chosen ``FEW_WORTH``, it ran at 0.98 of the
+        faster one in 101 problems from the caches, and by ``WORTH`` at 0.88; of 16 bits at 0.95 in 72, where
+        95 others had chosen the limits, and ``lanes`` alone at 0.78. Other processors of x86 were not timed.
+        With more registers ``tile`` itself says it of numbers of 16 bits.
         """
-        if problem.dtype.real_bits == 16 or not device.features.startswith("x86"):
+        p, few = problem, device["vector_registers"] <= tile.FEW
+        halves, complex_ = p.dtype.real_bits == 16, p.dtype.is_complex
+        if not device.features.startswith("x86") or (halves and not few):
             return 1.0
-        few = device["vector_registers"] <= tile.FEW
-        if few and problem.k == 1:
+        if few and p.k == 1 and not (halves and complex_):
             return 1.0
-        other = tile.cost(problem, device, tile.TileStencil().default(problem, device))
-        worth = FEW_WORTH if few else WORTH
-        return 1.0 if other >= worth * instructions(problem, _default(problem, device), device) else 0.5
+        other = tile.cost(p, device, tile.TileStencil().default(p, device))
+        worth = (FEW_HALVES[complex_] if halves else FEW_WORTH) if few else WORTH
+        return 1.0 if other >= worth * instructions(p, _default(p, device), device) else 0.5
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         def lanes(store: str) -> Ir:

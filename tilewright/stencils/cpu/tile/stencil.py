@@ -96,8 +96,8 @@ a sixth, for threads share what holds decoded instructions."""
 
 
 LATENCY = 4
-"""Cycles from one multiply-add of a sum to the next, of processors with few registers: Haswell's take 5,
-those after it and Zen's 4 (Agner Fog's tables of instructions)."""
+"""Cycles from one multiply-add of a sum to the next, of processors with few registers: 4 on Skylake and Zen 3
+and those after them, 5 before."""
 
 
 CROSSING = 1.3
@@ -124,9 +124,10 @@ def cost(problem: Problem, device: Device, config: Config) -> float:
     """Estimated cycles of one product: what the multiply-add units, the loads and the latency ask for.
 
     A step of a tile of v vectors by c columns issues v*c multiply-adds, each worth the vector's width
-    in units of ``unit_bits``, and v loads and c broadcasts on two ports; fewer than 8 running
-    sums wait for the latency. Predicates of SVE cost nothing, but a value of B is copied for each width of
-    vectors by itself, as it is on POWER, where a copy may take the place of a multiply-add.
+    in units of ``unit_bits``, and v loads and c broadcasts on two ports; fewer than 8 running sums wait for
+    the latency. With ``FEW`` registers every step takes as long as that at least, and loads take longer.
+    Predicates of SVE cost nothing, but a value of B is copied for each width of vectors by itself, as it is
+    on POWER, where a copy may take the place of a multiply-add.
     """
     p = problem
     predicates = "sve" in device.supports
@@ -195,10 +196,10 @@ def live(problem: Problem, config: Mapping[str, Any], kept: bool = True, early: 
 
     In the loop over k these are the sums of a tile, the vectors of A, and one value of B, copied for every
     width of vector in the tile; where B is held (``inner`` is ``row``), one vector of A and all values of B.
-    With ``kept`` what serves all tiles counts as well: alpha, beta, the signs of
-    complex products, and what a transpose of A leaves behind. ``early`` is for programs that prefetch: LLVM
-    moves nothing across a prefetch, and between two of them schedulers read vectors of A and values of B for
-    the next step of k while those of this one are in use.
+    With ``kept`` what serves all tiles counts as well: alpha, beta, the signs of complex products, and what a
+    transpose of A leaves behind. ``early`` is for programs that prefetch: LLVM moves nothing across a
+    prefetch, and between two of them schedulers read vectors of A and values of B for the next step of k
+    while those of this one are in use.
 
     Without ``kept`` there are few registers. A step of a tile that is one vector high is over before the next
     vector of A can come, and schedulers read those of up to four of the ``blk_k`` steps at once.
@@ -244,7 +245,7 @@ def loose(problem: Problem, shape: Mapping[str, Any]) -> int:
     None for sums that are stored, or added to C, as they are, if A is held. Some where sums are multiplied by
     alpha or C by beta, A is turned first, or B is held for vectors of several widths or all of a short k at
     once, and most for tiles of one vector, of which schedulers read several steps early. By the spills of
-    some 900 random problems on two processors.
+    some 600 random problems on two processors.
     """
     complex_ = problem.dtype.is_complex
     width = shape["vector_bits"] // problem.dtype.sum_bits
