@@ -88,6 +88,7 @@ def test_rounding_by_an_instruction_needs_it() -> None:
     assert "ps2bf16" not in text
 
 
+@pytest.mark.usefixtures("new_home")
 def test_what_runs_without_a_record() -> None:
     """Tile registers run bfloat16 where they were measured to be faster than vectors, and nothing else."""
     device = machine.device()
@@ -248,6 +249,7 @@ def test_tiles_are_right_by_python(seed: int) -> None:
             assert not unit.wrong, f"{problem.key}, {config}"
 
 
+@pytest.mark.usefixtures("new_home")
 def test_pairs_are_the_default_where_they_are_fast() -> None:
     """On a Zen 5, for products that are not tiny, and asked for early from memory; on an Intel never."""
     fast = machine.device("znver5", ("avx512bf16",))

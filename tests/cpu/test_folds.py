@@ -111,6 +111,7 @@ def test_what_few_registers_have_no_room_for_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("device", [AVX512, AVX2], ids=lambda d: d.key)
+@pytest.mark.usefixtures("new_home")
 def test_few_columns_and_a_long_sum_run_it_and_many_columns_do_not(device: Device) -> None:
     for spelling in ("s:3x2x62", "d:3x2x10", "s:30x30x5", "d:20x20x20"):
         (problem,) = Problem.parse(spelling)
@@ -119,6 +120,7 @@ def test_few_columns_and_a_long_sum_run_it_and_many_columns_do_not(device: Devic
         assert dispatch.plan(problem.with_(batch=9), device, vendor=False).stencil != "folds"
 
 
+@pytest.mark.usefixtures("new_home")
 def test_from_memory_numbers_of_64_bits_run_another() -> None:
     for letter in "sdcz":
         (problem,) = Problem.parse(f"{letter}:3x2x60", batch=AVX512["l3"])

@@ -258,6 +258,7 @@ def test_a_generation_says_how_results_leave(name: str, stores: set[str]) -> Non
         assert config["prefetch"] == 2 or not apart
 
 
+@pytest.mark.usefixtures("new_home")  # Records of this machine would serve one that is like it.
 def test_numbers_of_16_bits_are_left_to_tiles_where_that_was_measured() -> None:
     """Whole columns are converted at once; what is in several matrices' lanes is not."""
 
