@@ -50,6 +50,7 @@ class Case:
     layout: str
     regime: str
     odd: bool
+    power: bool = False
 
     @property
     def each(self) -> int:
@@ -58,7 +59,9 @@ class Case:
         return (m * k + k * n + m * n) * DTYPES[self.letter].itemsize
 
     def batch(self, total: float) -> int:
-        """Products of about so many bytes in all."""
+        """Products of about so many bytes in all, or the power of two below."""
+        if self.power:
+            return 1 << max(0, int(total / self.each).bit_length() - 1)
         return max(1, int(total / self.each) // 64) * 64 + (self.odd and self.layout == "last")
 
     def shapes(self, count: int) -> list[tuple[int, ...]]:
@@ -78,7 +81,7 @@ def cases(options: argparse.Namespace) -> Iterator[Case]:
         for letter in lines.words(options.types):
             for regime in lines.words(options.regimes):
                 for layout in lines.words(options.layouts):
-                    yield Case(letter, (m, n, k), layout, regime, number % 2 == 1)
+                    yield Case(letter, (m, n, k), layout, regime, number % 2 == 1, options.powers)
 
 
 # ---- the two kinds of device
@@ -265,6 +268,7 @@ def main() -> None:
     add("--count", type=int, default=5, help="random extents (default: 5)")
     add("--most", type=int, default=16, help="largest extent (default: 16)")
     add("--bytes", type=float, default=256e6, help="of A, B and C (default: 256e6)")
+    add("--powers", action="store_true", help="batches of powers of two, whose rows meet in caches")
     add("--rounds", type=int, default=9, help="samples of each (default: 9)")
     add("--seed", type=int, default=1, help="of the extents (default: 1)")
     add("--out", type=Path, help="lines of JSON are added to this file")

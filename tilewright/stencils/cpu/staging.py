@@ -48,10 +48,10 @@ class Stage:
     """The buffer of one function, made at its entry. Offsets are in reals, counted from the start of a line.
 
     ``most``: the most reals that are put in at a time. ``width``: lanes of the vectors that are streamed.
-    The state lies in memory: registers belong to the products.
+    ``to``: where the first product goes. The state lies in memory: registers belong to the products.
     """
 
-    def __init__(self, ir: Ir, most: int, width: int):
+    def __init__(self, ir: Ir, most: int, width: int, to: str = "%C"):
         # Numbers of 16 bits lie in the buffer as in memory, and fill a vector with twice as many.
         self.ir, self.lanes, self.width = ir, width, width * ir.bits // ir.stored_bits
         self.line = LINE_BYTES * 8 // ir.stored_bits
@@ -61,10 +61,10 @@ class Stage:
         self.end = ir.let("alloca i64")
         self.begin = ir.let("alloca i64")
         self.target = ir.let("alloca ptr")
-        place = ir.let("ptrtoint ptr %C to i64")
+        place = ir.let(f"ptrtoint ptr {to} to i64")
         offset = ir.let(f"and i64 {place}, {LINE_BYTES - 1}")
         phase = ir.let(f"udiv i64 {offset}, {ir.stored_bits // 8}")
-        first = ir.at("%C", ir.let(f"sub i64 0, {phase}"))
+        first = ir.at(to, ir.let(f"sub i64 0, {phase}"))
         ir.do(f"store i64 {phase}, ptr {self.end}")
         ir.do(f"store i64 {phase}, ptr {self.begin}")
         ir.do(f"store ptr {first}, ptr {self.target}")

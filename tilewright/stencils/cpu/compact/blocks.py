@@ -39,23 +39,35 @@ class Blocks(Span):
 
     def function(self) -> Ir:
         """All of it."""
-        ir, p = self.ir, self.p
-        self.scalars = load_scalars(ir, p)
-        self.block = turns(self.c)
+        ir = self.ir
+        self.scalars = load_scalars(ir, self.p)
         self.lanes, self.size = self.width * self.vectors, ir.bits // 8
         self.line = LINE_BYTES // self.size
-        self.pitch = self.line + self.block * self.lanes
-        self.results = ir.let(f"alloca {ir.real}, i64 {p.m * p.n * self.pitch}, align 64")
+        self._open(turns(self.c))
 
         def block(first: str) -> None:
             self.begin = first
             self._block(first)
-            new = ir.let(f"icmp eq i64 {first}, %sa")
-            self._each_row(first, lambda row, phase, to: self._streamed(row, phase, to, new))
+            self._leave(first)
 
         loop(ir, "%sa", "%sb", self.block * self.per_turn, block)
-        self._each_row("%sb", self._rest)
+        self._close()
         return ir
+
+    def _open(self, block: int) -> None:
+        """The buffers, for blocks of so many turns."""
+        p, self.block = self.p, block
+        self.pitch = self.line + block * self.lanes
+        self.results = self.ir.let(f"alloca {self.ir.real}, i64 {p.m * p.n * self.pitch}, align 64")
+
+    def _leave(self, first: str) -> None:
+        """The results of a block."""
+        new = self.ir.let(f"icmp eq i64 {first}, %sa")
+        self._each_row(first, lambda row, phase, to: self._streamed(row, phase, to, new))
+
+    def _close(self) -> None:
+        """What is left after the last block."""
+        self._each_row("%sb", self._rest)
 
     def _bases(self, first: str) -> list[str]:
         """As ``Span`` has it, but C is in the buffer, behind what waits there."""

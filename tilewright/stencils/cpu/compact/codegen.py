@@ -136,18 +136,27 @@ class Span:
         ir = self.ir
         self.scalars = load_scalars(ir, self.p)
         if self.scattered:
-            count = self.p.m * self.p.n * self.width * self.vectors
-            self.buffer = ir.let(f"alloca {ir.real}, i64 {count}, align 64")
-            self.dense = self._follows()
-            if self.dense and self.stream:
-                self.stage = Stage(ir, count, self.width)
+            self._scattering()
         if self.block:
             loop(ir, "%sa", "%sb", self.per_turn * self.block, self._block)
         else:
             loop(ir, "%sa", "%sb", self.per_turn, lambda first: self._turn(first, self.parts))
+        self._scattered_all()
+        return ir
+
+    def _scattering(self) -> None:
+        """The buffers of results that are to lie apart."""
+        count = self.p.m * self.p.n * self.width * self.vectors
+        self.buffer = self.ir.let(f"alloca {self.ir.real}, i64 {count}, align 64")
+        self.dense = self._follows()
+        if self.dense and self.stream:
+            first = self.ir.at("%C", self.ir.let("mul i64 %sa, %sc"))
+            self.stage = Stage(self.ir, count, self.width, first)
+
+    def _scattered_all(self) -> None:
+        """What of such results waits in a buffer."""
         if self.stage:
             self.stage.close()
-        return ir
 
     def _block(self, first: str) -> None:
         """The turns of a block of matrices, which ask for the next block: row by row, because each lies in

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tilewright.model import Device, Problem
 from tilewright.stencils.cpu.compact.codegen import Table, loop, tables
+from tilewright.stencils.cpu.compact.conflicts import conflicting, sets_of
 from tilewright.stencils.cpu.compact.packs import reals_of_an_element
 from tilewright.stencils.cpu.ir import (
     CALL,
@@ -27,7 +28,7 @@ def block_words(p: Problem) -> int:
 class Entry:
     """The writer of the entry, for functions of so many vectors to a turn. ``stream``: one of them is
     ``stream``. ``packs``: one is ``packs``. ``staged``: some stream. ``block``: one is ``blocks``, of so
-    many turns."""
+    many turns. ``copies``: one is ``copies``, likewise."""
 
     def __init__(
         self,
@@ -40,9 +41,11 @@ class Entry:
         packs: bool = False,
         staged: bool = False,
         block: int = 0,
+        copies: int = 0,
     ):
         self.p, self.device = problem, device
-        self.stream, self.packs, self.staged, self.block = stream, packs, staged, block
+        self.stream, self.packs, self.staged = stream, packs, staged
+        self.block, self.copies = block, copies
         self.ir, self.unit = Ir(problem.dtype), 2 if problem.dtype.is_complex else 1
         self.width, self.per_turn = width, width // self.unit * vectors
 
@@ -60,6 +63,7 @@ class Entry:
         self.steady = "true" if self.stream else "false"
         if self.stream:
             self._aligned(words)
+        self.conflict = self._conflict(block) if self.copies else "false"
         pack, step_c = words[6], words[7]
         if p.interleaved.pack:
             steps = strides(ir, p)
@@ -74,6 +78,17 @@ class Entry:
         if self.stream or self.staged:
             fence(ir, self.device)
         return ir
+
+    def _conflict(self, block: str) -> str:
+        """Whether rows of matrices conflict."""
+        ir, size = self.ir, self.ir.bits // 8
+
+        def offset(word: str) -> str:
+            at = ir.let(f"getelementptr i64, ptr {block}, i64 {word}")
+            return ir.let(f"mul i64 {ir.let(f'load i64, ptr {at}, align 8')}, {size}")
+
+        sets = sets_of(self.p, self.device, self.per_turn * self.unit * size)
+        return conflicting(ir, self.p, sets, offset)
 
     def _packs(self, words: Sequence[str], steps: Sequence[str], block: str) -> None:
         """All packs at once, and the end of the entry, where elements of all operands follow one another by
@@ -129,9 +144,10 @@ class Entry:
         self.steady = ir.let(f"icmp eq i64 {off}, 0")
 
     def _span(self, bases: tuple[str, str, str], count: str, step_c: str, block: str) -> None:
-        """``count`` matrices: those before the first whole vector of C, whole vectors, and the others."""
+        """``count`` matrices: blocks that are copied, or those before the first whole vector of C; then whole
+        vectors, and the others."""
         ir = self.ir
-        head = "0"
+        head, steady = "0", self.steady
         if self.stream:
             # Reals from C to the next multiple of a vector, in matrices; none where vectors do not matter.
             place = ir.let(f"ptrtoint ptr {bases[2]} to i64")
@@ -140,7 +156,10 @@ class Entry:
             ahead = ir.let(f"sdiv i64 {back}, {size * self.unit}")
             ir.declared.add("declare i64 @llvm.smin.i64(i64, i64)")
             ahead = ir.let(f"call i64 @llvm.smin.i64(i64 {ahead}, i64 {count})")
-            head = ir.let(f"select i1 {self.steady}, i64 {ahead}, i64 0")
+            head = ir.let(f"select i1 {steady}, i64 {ahead}, i64 0")
+        if self.copies:
+            head = ir.let(f"select i1 {self.conflict}, i64 {self._in_blocks(count, self.copies)}, i64 {head}")
+            steady = ir.let(f"select i1 {self.conflict}, i1 false, i1 {steady}")
         rest = ir.let(f"sub i64 {count}, {head}")
         whole = ir.let(f"sub i64 {rest}, {ir.let(f'srem i64 {rest}, {self.per_turn}')}")
         end = ir.let(f"add i64 {head}, {whole}")
@@ -157,19 +176,26 @@ class Entry:
         def some(first: str, last: str, also: str = "true") -> str:
             return ir.let(f"and i1 {ir.let(f'icmp slt i64 {first}, {last}')}, {also}")
 
+        if self.copies:
+            call("copies", "0", head, some("0", head, self.conflict))
+        apart, begin = "true", head
         if self.stream:
-            call("rest", "0", head, some("0", head))
-            call("stream", head, end, some(head, end, self.steady))
-            apart, begin = ir.let(f"xor i1 {self.steady}, true"), head
-            if self.block:
-                # Parts of lines are counted in reals, so C lies at a multiple of their size.
-                place = ir.let(f"ptrtoint ptr {bases[2]} to i64")
-                even = ir.let(f"icmp eq i64 {ir.let(f'and i64 {place}, {ir.bits // 8 - 1}')}, 0")
-                left = ir.let(f"srem i64 {count}, {self.block * self.per_turn}")
-                there = ir.let(f"and i1 {apart}, {even}")
-                begin = ir.let(f"select i1 {there}, i64 {ir.let(f'sub i64 {count}, {left}')}, i64 {head}")
-                call("blocks", "0", begin, some("0", begin, there))
-            call("main", begin, end, some(begin, end, apart))
-        else:
-            call("main", head, end, some(head, end))
+            call("rest", "0", head, some("0", head, steady))
+            call("stream", head, end, some(head, end, steady))
+            apart = ir.let(f"xor i1 {steady}, true")
+        if self.block:
+            # Parts of lines are counted in reals, so C lies at a multiple of their size.
+            place = ir.let(f"ptrtoint ptr {bases[2]} to i64")
+            even = ir.let(f"icmp eq i64 {ir.let(f'and i64 {place}, {ir.bits // 8 - 1}')}, 0")
+            there = ir.let(f"and i1 {apart}, {even}")
+            if self.copies:
+                there = ir.let(f"select i1 {self.conflict}, i1 false, i1 {there}")
+            begin = ir.let(f"select i1 {there}, i64 {self._in_blocks(count, self.block)}, i64 {head}")
+            call("blocks", "0", begin, some("0", begin, there))
+        call("main", begin, end, some(begin, end, apart))
         call("rest", end, count, some(end, count))
+
+    def _in_blocks(self, count: str, block: int) -> str:
+        """How many of so many matrices whole blocks of turns have."""
+        ir = self.ir
+        return ir.let(f"sub i64 {count}, {ir.let(f'srem i64 {count}, {block * self.per_turn}')}")

@@ -18,7 +18,9 @@ From memory, few rows of matrices are asked for each by itself, ``prefetch`` tur
 of larger matrices than a processor has prefetchers, or pages at hand: these are gone through in blocks of
 ``block`` turns, one part of C after the other, while the next block is asked for row by row. Packs without
 gaps are memory in one piece, of which ``prefetch`` packs are asked for ahead (``packs.py``). Rows of C that
-do not lie alike to vectors are written through a buffer, a block at a time (``blocks.py``).
+do not lie alike to vectors are written through a buffer, a block at a time (``blocks.py``). Rows that meet in
+the sets of caches, as those of a batch of a power of two, are copied by blocks of ``copies`` turns
+(``copies.py``), where a call finds that they do (``conflicts.py``).
 
 Requires: extents up to ``LIMIT``; the matrices of A and of B one element apart, or one A or one B for a
 pack; C one element apart, or not read.
@@ -36,9 +38,11 @@ from tilewright.stencils.cpu.answers import CpuStencil, of_configs, outsized, wr
 from tilewright.stencils.cpu.common import from_memory, memory_rules
 from tilewright.stencils.cpu.compact.blocks import TURNS, Blocks, buffered, turns
 from tilewright.stencils.cpu.compact.codegen import STEPS, Span
+from tilewright.stencils.cpu.compact.copies import Copies, copied
 from tilewright.stencils.cpu.compact.entry import Entry
 from tilewright.stencils.cpu.compact.packs import Packs, whole
 from tilewright.stencils.cpu.ir import ENTRY, by_length, grain, ordered
+from tilewright.stencils.cpu.staging import LINE_BYTES
 from tilewright.stencils.protocol import CostModel
 
 LIMIT = 32
@@ -71,6 +75,15 @@ where C is interleaved, too, 1.04 in 40, three below 0.97 (timed once after that
 AHEAD = 1
 """Packs that are asked for ahead. On one core of a Zen 4 one was as fast as two and four, in float32 1.2
 times as fast, and none 0.4 to 1 of that (no file); other processors were not asked."""
+
+
+RUNS, LONGEST = ((16, 256), (64, 512)), 1024
+"""Bytes of a row that are copied at a time, up to so many rows of A and B, and beyond. Of a Zen 3, where half
+and twice as much was 0.8 to 1 times as fast with 10, 18, 156 and 768 rows."""
+
+
+WAYS = 8
+"""Rows that always find room in the sets of a cache: no fewer are its ways."""
 
 
 ROOM = 1 << 20
@@ -148,6 +161,22 @@ def _rules(p: Problem, device: Device) -> Iterator[Rule]:
         lambda store, vector_bits, vectors, block: on_stack(store, vector_bits, vectors, block) <= ROOM,
     )
     yield Rule(
+        "copies-apart",
+        "hard",
+        "rows of packs are too short to be copied by blocks",
+        lambda copies, vector_bits, vectors: (
+            copies == 0 or not pack or copies * _matrices(p, vector_bits, vectors) <= pack
+        ),
+    )
+    yield Rule(
+        "copies-stack",
+        "hard",
+        f"what is copied lies on the stack, {ROOM >> 10} KiB of it at most",
+        lambda vector_bits, vectors, copies: (
+            copies == 0 or copied(p, copies, vector_bits // p.dtype.real_bits * vectors) <= ROOM
+        ),
+    )
+    yield Rule(
         "staged-second",
         "soft",
         "the results of a block leave half of the second cache for what is multiplied and asked for",
@@ -191,6 +220,21 @@ def lanes_of(p: Problem, vector_bits: int) -> int:
     return vector_bits // p.dtype.real_bits // (2 if p.dtype.is_complex else 1)
 
 
+def _copies(p: Problem, matrices: int) -> Iterator[int]:
+    """Turns of a block that is copied, most wanted first, where turns have so many matrices. Short runs of
+    few rows stay in the first level; of many, long ones are worth what it takes to begin with a row."""
+    assert p.interleaved is not None
+    a, b, c = (size * (stride == 1) for size, stride in zip(rows_of(p), p.strides, strict=True))
+    # Short packs are read as they follow one another.
+    if a + b + c <= WAYS or 0 < p.interleaved.pack * p.dtype.itemsize < LONGEST:
+        return
+    run = next((run for rows, run in RUNS if a + b <= rows), LONGEST)
+    turns = run // (matrices * p.dtype.itemsize)
+    while turns > 1:
+        yield turns
+        turns //= 2
+
+
 def _even(extent: int, side: int) -> bool:
     """Whether no part of an extent is smaller than it must be for so many parts."""
     return side == -(-extent // -(-extent // side))
@@ -229,16 +273,28 @@ class CompactStencil(CpuStencil):
             Param("store", ("plain", "stream", "staged")),
             Param("prefetch", (0, 1, 2, 4, 8, 16)),
             Param("block", (0, 2, 4, 8, 16, 32)),
+            Param("copies", (0, 2, 4, 8, 16, 32)),
         )
         return Space(params, tuple(_rules(p, device)))
 
     def default(self, problem: Problem, device: Device) -> Config:
-        p, space = problem, self.space(problem, device)
+        space = self.space(problem, device)
+        config = self._multiplied(problem, device, space)
+        if not device.features.startswith("x86"):
+            return config
+        for copies in _copies(problem, _of(problem, config)):
+            if not space.why(config.with_(copies=copies)):
+                return config.with_(copies=copies)
+        return config
+
+    def _multiplied(self, problem: Problem, device: Device, space: Space) -> Config:
+        """The default where no rows conflict."""
+        p = problem
         values = {param.name: param.values for param in space.params}
         assert p.interleaved is not None
         pack = p.interleaved.pack
         widths = values["vector_bits"] if pack else values["vector_bits"][:1]
-        plain: dict[str, Any] = {"store": "plain", "prefetch": 0, "block": 0}
+        plain: dict[str, Any] = {"store": "plain", "prefetch": 0, "block": 0, "copies": 0}
         found = [
             Config({**plain, "vector_bits": bits, "rows": rows, "columns": columns, "vectors": vectors})
             for bits in widths
@@ -309,23 +365,28 @@ class CompactStencil(CpuStencil):
             "rest": Span(p, config, device, narrow, 1, whole=False, steps=steps),
         }
         packs = whole(p, _of(p, config))
-        if store == "stream" or (staged and not packs and not scattered):
+        blocks = staged and not packs and not scattered
+        # Turns that write less than a line of a row leave it in two halves.
+        if store == "stream" or (blocks and vectors * config["vector_bits"] % (8 * LINE_BYTES) == 0):
             spans["stream"] = Span(p, config, device, width, vectors, whole=True, stream=True, steps=steps)
         if packs:
             spans["packs"] = Packs(p, config, device, width, vectors, whole=True, steps=steps)
-        elif staged and not scattered:
+        elif blocks:
             spans["blocks"] = Blocks(p, config, device, width, vectors, whole=True, stream=True, steps=steps)
+        if config["copies"]:
+            past = store != "plain"
+            spans["copies"] = Copies(p, config, device, width, vectors, whole=True, stream=past, steps=steps)
         functions = [(f"{ENTRY}_{name}", span.function()) for name, span in spans.items()]
-        stream = "stream" in spans
         entry = Entry(
             p,
             device,
             width,
             vectors,
-            stream=stream,
+            stream="stream" in spans,
             packs=packs,
             staged=staged,
-            block=turns(config) if staged and stream else 0,
+            block=turns(config) if blocks else 0,
+            copies=config["copies"],
         )
         functions.append((ENTRY, entry.function()))
         return written(functions)
