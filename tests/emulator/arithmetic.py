@@ -62,7 +62,7 @@ def fused(a: Array, b: Array, c: Array) -> Array:
 def permuted(a: Array, b: Array, selector: Array) -> Array:
     """``prmt.b32``: bytes of a (0 to 3) and b (4 to 7) as four nibbles say; bit 3 repeats a sign."""
     both = np.stack([a, b], axis=1).view(np.uint8)
-    nibbles = selector[:, None] >> np.arange(0, 16, 4, np.uint32) & np.uint32(15)
+    nibbles = selector[:, None] >> np.arange(0, 16, 4, dtype=np.uint32) & np.uint32(15)
     chosen = both[np.arange(LANES)[:, None], nibbles & np.uint32(7)]
     signs = np.where(chosen & np.uint8(0x80), np.uint8(0xFF), np.uint8(0))
     out: Array = np.where(nibbles & np.uint32(8), signs, chosen).view(np.uint32)[:, 0]
