@@ -31,20 +31,17 @@ def compiled(p: GroupedProblem, config: Config, device: Device) -> dict[str, int
 @pytest.mark.parametrize("device", [H200, A100], ids=["h200", "a100"])
 @pytest.mark.parametrize("letter", list(DTYPES))
 def test_defaults_keep_what_they_promise(letter: str, device: Device) -> None:
-    # The newer device has half of them, the older one of the other half; the next type the other way about.
-    halves = (((32, "0", "nn"), (64, "any", "nn")), ((32, "any", "tc"), (8, "1", "nt")))
-    turn, older = list(DTYPES).index(letter), device is A100
-    half = halves[(turn + older) % 2]
-    for top, beta, trans in half[turn // 2 % 2 :][:1] if older else half:
-        alpha = "any" if beta == "any" else "1"
-        p = products(DTYPES[letter], top, top, top, trans, 10_000, alpha=alpha, beta=beta)
-        if GROUPED.accepts(p, device) is not None:
-            continue
-        config = GROUPED.default(p, device)
-        facts = compiled(p, config, device)
-        assert (facts["spills"], facts["stack"]) == (0, 0), (top, config, facts)
-        per_sm, threads = config["blocks"] // device["sms"], 32 * config["warps"]
-        assert per_sm * threads * -(-facts["registers"] // 8) * 8 <= device["registers_per_sm"]
+    # One of four, another one on the other device and of the next type.
+    kinds = ((64, "any", "nn"), (32, "0", "nn"), (32, "any", "tc"), (8, "1", "nt"))
+    top, beta, trans = kinds[(list(DTYPES).index(letter) + (device is A100)) % 4]
+    alpha = "any" if beta == "any" else "1"
+    p = products(DTYPES[letter], top, top, top, trans, 10_000, alpha=alpha, beta=beta)
+    assert GROUPED.accepts(p, device) is None
+    config = GROUPED.default(p, device)
+    facts = compiled(p, config, device)
+    assert (facts["spills"], facts["stack"]) == (0, 0), (top, config, facts)
+    per_sm, threads = config["blocks"] // device["sms"], 32 * config["warps"]
+    assert per_sm * threads * -(-facts["registers"] // 8) * 8 <= device["registers_per_sm"]
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -61,13 +61,11 @@ def fused(a: Array, b: Array, c: Array) -> Array:
 
 def permuted(a: Array, b: Array, selector: Array) -> Array:
     """``prmt.b32``: bytes of a (0 to 3) and b (4 to 7) as four nibbles say; bit 3 repeats a sign."""
-    both = np.stack([(x >> np.uint32(8 * i)) & np.uint32(0xFF) for x in (a, b) for i in range(4)])
-    out = np.zeros(LANES, np.uint32)
-    for i in range(4):
-        nibble = (selector >> np.uint32(4 * i)) & np.uint32(15)
-        byte = both[(nibble & np.uint32(7)).astype(np.intp), np.arange(LANES)]
-        sign = np.where(byte & np.uint32(0x80), np.uint32(0xFF), np.uint32(0))
-        out |= np.where(nibble & np.uint32(8), sign, byte) << np.uint32(8 * i)
+    both = np.stack([a, b], axis=1).view(np.uint8)
+    nibbles = selector[:, None] >> np.arange(0, 16, 4, dtype=np.uint32) & np.uint32(15)
+    chosen = both[np.arange(LANES)[:, None], nibbles & np.uint32(7)]
+    signs = np.where(chosen & np.uint8(0x80), np.uint8(0xFF), np.uint8(0))
+    out: Array = np.where(nibbles & np.uint32(8), signs, chosen).view(np.uint32)[:, 0]
     return out
 
 
@@ -160,10 +158,12 @@ FUNCTIONS: Mapping[str, Callable[..., Array]] = {
 }  # fmt: skip
 
 
-def expression(opcode: str, source: Callable[[int, str], str]) -> tuple[str, str] | None:
+def expression(
+    opcode: str, operands: tuple[str, ...], source: Callable[[int, str], str]
+) -> tuple[str, str] | None:
     """The result of an instruction as an expression and its type, None where this file has no such one.
 
-    ``source(i, kind)`` is the expression of operand i read as a type.
+    ``source(i, kind)`` is the expression of operand i, of whose text there is need where it is a number.
     """
     parts = opcode.split(".")
     name, kind = parts[0], parts[-1]
@@ -206,6 +206,8 @@ def expression(opcode: str, source: Callable[[int, str], str]) -> tuple[str, str
             return f"~{source(1, kind)}", kind
         case "shl" | "shr":
             kind = unsigned if name == "shl" else kind.replace("b", "u")
+            if operands[2].isdigit() and int(operands[2]) < int(kind[1:]):
+                return f"{source(1, kind)} {'<<' if name == 'shl' else '>>'} {source(2, kind)}", kind
             return f"shifted({source(1, kind)}, {source(2, 'u32')}, {name == 'shl'})", kind
         case "shf":
             return (

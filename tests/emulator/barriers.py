@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tests.emulator.arithmetic import LANES
-from tests.emulator.machine import Barrier, Phases
+from tests.emulator.machine import ALL, Barrier, Phases
 from tests.emulator.memory import Fault
 
 if TYPE_CHECKING:
@@ -95,9 +95,9 @@ def _phases(compiler: Compiler, parts: list[str], operands: tuple[str, ...], fol
         more = compiler.reader(operands[2], "u32") if "expect_tx" in parts else None
 
         def arrive(w: Warp) -> int:
+            w.cluster.watch.released(w.epoch, np.flatnonzero(w.mask))
             for lane in np.flatnonzero(w.mask):
                 barrier = started(w, int(address(w)[lane]))
-                w.cluster.watch.released(w.epoch, np.array([lane]))
                 barrier.bytes += int(more(w)[lane]) if more else 0
                 arrived(barrier)
             return following
@@ -106,15 +106,14 @@ def _phases(compiler: Compiler, parts: list[str], operands: tuple[str, ...], fol
     put, parity = compiler.write(operands[0]), compiler.reader(operands[2], "u32")
 
     def test(w: Warp) -> int:
-        found = np.zeros(LANES, bool)
-        for lane in np.flatnonzero(w.mask):
-            found[lane] = started(w, int(address(w)[lane])).phase != int(parity(w)[lane]) & 1
-        if found[w.mask].all():
-            put(w, found)
+        # Most often all lanes ask for one phase of one barrier.
+        asked = set(zip(address(w)[w.mask].tolist(), (parity(w)[w.mask] & 1).tolist(), strict=True))
+        waiting = [(started(w, at), odd) for at, odd in asked]
+        if all(barrier.phase != odd for barrier, odd in waiting):
+            put(w, ALL)
             return following
         if w.others:
             raise Fault("a part of a warp waits for copies")
-        waiting = [(started(w, int(address(w)[i])), int(parity(w)[i]) & 1) for i in np.flatnonzero(w.mask)]
         return w.wait(following - 1, lambda: all(barrier.phase != odd for barrier, odd in waiting))
 
     return test

@@ -63,6 +63,8 @@ class Compiler:
         ):
             self._register(name, np.zeros(LANES, np.uint32))
         self.code = [self._operation(i, instruction) for i, instruction in enumerate(program.instructions)]
+        # The registers of addresses of shared memory.
+        self.shared = [i for text, i in self.index.items() if text.partition(":")[0] in program.shared]
 
     def _register(self, name: str, value: Array) -> int:
         self.index[name] = len(self.initial)
@@ -191,7 +193,9 @@ class Compiler:
         operands = instruction.operands
         if instruction.opcode.startswith("mov") and ("{" in "".join(operands)):
             return self._packed(instruction, following)
-        found = arithmetic.expression(instruction.opcode, lambda i, kind: self.source(operands[i], kind))
+        found = arithmetic.expression(
+            instruction.opcode, operands, lambda i, kind: self.source(operands[i], kind)
+        )
         if found is None:
             return None
         text, _ = found

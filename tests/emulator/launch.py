@@ -70,8 +70,7 @@ def _cluster(
             for name, array in values.items():
                 registers[compiled.index[name]] = array
             # Addresses of shared memory tell the blocks of a cluster apart.
-            for text, index in compiled.index.items():
-                if text.partition(":")[0] in compiled.program.shared:
-                    registers[index] = registers[index] + registers[index].dtype.type(rank * BLOCK)
+            for index in compiled.shared if rank else ():
+                registers[index] = registers[index] + registers[index].dtype.type(rank * BLOCK)
             cluster.warps.append(Warp(number, block, compiled.code, registers))
     return cluster

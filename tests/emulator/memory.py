@@ -28,10 +28,13 @@ class Segment:
         at, whole = addresses - self.address, size * count
         if not len(at):
             return np.zeros((count, 0), np.int64)
-        least, most = int(at.min()), int(at.max())
-        if least < 0 or most + whole > self.data.size:
-            raise Fault(f"{self.name}: {whole} bytes at offsets {least} to {most} of {self.data.size}")
-        if np.bitwise_or.reduce(at) & (whole - 1):
+        # All bits of them: no offset is larger, and one that is negative makes it so.
+        bits = int(np.bitwise_or.reduce(at))
+        if bits < 0 or bits + whole > self.data.size:
+            least, most = int(at.min()), int(at.max())
+            if least < 0 or most + whole > self.data.size:
+                raise Fault(f"{self.name}: {whole} bytes at offsets {least} to {most} of {self.data.size}")
+        if bits & (whole - 1):
             raise Fault(f"{self.name}: {whole} bytes at an address that is no multiple of it")
         if mask is not None and not (mask[at].all() and mask[at + (whole - 1)].all()):
             raise Fault(f"{self.name}: an access of {whole} bytes outside the elements")

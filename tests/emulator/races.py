@@ -11,6 +11,8 @@ Two rules that no order of warps shows, as this interpreter runs the lanes of a 
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from tests.emulator.memory import Array, Fault
@@ -22,6 +24,12 @@ COLLECTIVE, SEVERAL = 62, 63
 """In place of a lane: all of them together, as matrices are read and written; and more than one."""
 
 
+@cache
+def _upto(count: int) -> Array:
+    """Numbers from 0 on, not to be written to."""
+    return np.arange(count)
+
+
 class Watch:
     """The accesses to the shared memory of a cluster since the last barriers of its warps.
 
@@ -30,11 +38,13 @@ class Watch:
     """
 
     def __init__(self, first: int, room: int, block: int, ranks: int):
+        assert block & block - 1 == 0
         self.first, self.block = first, block
         self.cells = -(-room // CELL) + 16
         self.written, self.read = (np.zeros(self.cells * ranks, np.int64) for _ in range(2))
         # Which warp and lane wrote what is not fenced, from 1 on.
         self.unfenced = np.zeros(self.cells * ranks, np.int32)
+        self.ranks = ranks
         self._epochs = 0
 
     def epoch(self) -> int:
@@ -44,28 +54,33 @@ class Watch:
 
     def _cells(self, addresses: Array, size: int) -> Array:
         """Which cells accesses of a size touch: (address, cell)."""
-        inside = addresses % self.block - self.first
-        start = addresses // self.block * self.cells + inside // CELL
-        return np.asarray(start[:, None] + np.arange(max(1, size // CELL)))
+        start = ((addresses & self.block - 1) - self.first) // CELL
+        if self.ranks > 1:
+            start += addresses // self.block * self.cells
+        return np.asarray(start[:, None] + _upto(max(1, size // CELL)))
 
     def loaded(self, epoch: int, lanes: Array, addresses: Array, size: int) -> None:
         """Lanes read so many bytes each. Raises ``Fault`` for what another lane has just written."""
         cells, mine = self._cells(addresses, size), (epoch << LANE_BITS | lanes)[:, None]
         writers = self.written[cells]
-        if ((writers >> LANE_BITS == epoch) & (writers != mine)).any():
+        here = writers >> LANE_BITS == epoch
+        if here.any() and (here & (writers != mine)).any():
             raise Fault("a lane reads what another lane of its warp wrote, with no barrier between them")
         readers = self.read[cells]
-        several = (readers >> LANE_BITS == epoch) & (readers != mine)
-        marks = np.where(several, epoch << LANE_BITS | SEVERAL, mine)
+        here = readers >> LANE_BITS == epoch
+        marks = np.where(here & (readers != mine), epoch << LANE_BITS | SEVERAL, mine) if here.any() else mine
         self.read[cells] = marks
         # Of lanes that read one cell together only the last has left its mark.
-        self.read[cells[self.read[cells] != marks]] = epoch << LANE_BITS | SEVERAL
+        others = self.read[cells] != marks
+        if others.any():
+            self.read[cells[others]] = epoch << LANE_BITS | SEVERAL
 
     def stored(self, epoch: int, warp: int, lanes: Array, addresses: Array, size: int) -> None:
         """Lanes write so many bytes each. Raises ``Fault`` for what another lane has just read."""
         cells, mine = self._cells(addresses, size), (epoch << LANE_BITS | lanes)[:, None]
         readers = self.read[cells]
-        if ((readers >> LANE_BITS == epoch) & (readers != mine)).any():
+        here = readers >> LANE_BITS == epoch
+        if here.any() and (here & (readers != mine)).any():
             raise Fault("a lane writes what another lane of its warp read, with no barrier between them")
         self.written[cells] = mine
         self.unfenced[cells] = (warp << LANE_BITS | lanes)[:, None] + 1
@@ -73,7 +88,9 @@ class Watch:
     def released(self, epoch: int, lanes: Array) -> None:
         """What lanes wrote is ordered before what others do behind a barrier in shared memory, at which these
         lanes arrive. That others wait for it is seen by what they read."""
-        self.written[np.isin(self.written, epoch << LANE_BITS | lanes)] = 0
+        mine = self.written >> LANE_BITS == epoch
+        if mine.any():
+            self.written[mine & np.isin(self.written, epoch << LANE_BITS | lanes)] = 0
 
     def fenced(self, warp: int, mask: Array) -> None:
         """Lanes of a warp fence all that they wrote."""

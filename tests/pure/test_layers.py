@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -85,14 +85,21 @@ def name_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-MODULES = {name_of(path): ast.parse(path.read_text()) for path in sorted(ROOT.rglob("*.py"))}
+TEXTS = {name_of(path): path.read_text() for path in sorted(ROOT.rglob("*.py"))}
+MODULES = {name: ast.parse(text) for name, text in TEXTS.items()}
 NODES = {name: list(ast.walk(tree)) for name, tree in MODULES.items()}
 
 
-def imported(tree: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+@cache
+def imports(module: str) -> set[str]:
+    """The names that ``imported`` finds in a module."""
+    return {name for name, _ in imported(NODES[module])}
+
+
+def imported(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
     """Modules of this package that a module names, by their names without the package's: in its imports, and
     in texts such as ``loading.load`` takes."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -123,16 +130,16 @@ def test_every_module_is_in_a_room() -> None:
 def test_imports_only_go_down() -> None:
     wrong = [
         f"{module} imports {name}"
-        for module, tree in MODULES.items()
+        for module in MODULES
         if module
-        for name, _ in imported(tree)
+        for name in imports(module)
         if room(name) not in ROOMS[ROOMS.index(room(module)) :]
     ]
     assert wrong == []
 
 
 def test_no_modules_import_each_other() -> None:
-    graph = {module: {name for name, _ in imported(tree)} - {module} for module, tree in MODULES.items()}
+    graph = {module: imports(module) - {module} for module in MODULES}
     TopologicalSorter(graph).prepare()
 
 
@@ -140,7 +147,7 @@ def test_planning_and_tuning_do_not_meet() -> None:
     # Each module once: there are many ways down.
     @cache
     def reach(module: str) -> set[str]:
-        direct = {name for name, _ in imported(MODULES[module])}
+        direct = imports(module)
         return direct.union(*(reach(name) for name in direct))
 
     assert not {name for name in reach("planning.dispatch") if room(name) == "tuning"}
@@ -151,7 +158,7 @@ def test_planning_and_tuning_do_not_meet() -> None:
 
 def test_what_tuning_stands_on_knows_nothing_of_arrays_and_calls() -> None:
     for module in (*STANDS_ON, "tuning.search.climb"):
-        rooms = {room(name) for name, _ in imported(MODULES[module])}
+        rooms = {room(name) for name in imports(module)}
         assert not {"arrays", "calls", "runtime", "api"} & rooms, module
 
 
@@ -169,8 +176,8 @@ def test_the_tuner_and_what_it_stands_on_know_nothing_of_matrix_products() -> No
         "runtime.build",
         "task",
     ):
-        nodes = list(ast.walk(MODULES[module]))
-        found = {name for name, _ in imported(MODULES[module]) if name.startswith("tuning.gemm")}
+        nodes = NODES[module]
+        found = {name for name in imports(module) if name.startswith("tuning.gemm")}
         found |= {x.id for x in nodes if isinstance(x, ast.Name)} & named
         found |= {x.name for x in nodes if isinstance(x, ast.alias)} & named
         found |= {x.attr for x in nodes if isinstance(x, ast.Attribute)} & attributes
@@ -184,11 +191,13 @@ def test_no_stencil_is_named_outside_its_own_folder() -> None:
     """By a text that is compared or looked up: the words of ``tile`` and ``tensor`` have other meanings."""
     stencils = {path.parent.name for path in ROOT.glob("stencils/*/*/stencil.py")}
     assert "tile" in stencils
-    for module, tree in MODULES.items():
-        looked = [x.slice for x in ast.walk(tree) if isinstance(x, ast.Subscript) and _is_table(x.value)]
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Compare) and "stencil" in ast.unparse(node):
-                looked += [node.left, *node.comparators]
+    for module, nodes in NODES.items():
+        looked = [x.slice for x in nodes if isinstance(x, ast.Subscript) and _is_table(x.value)]
+        for node in nodes:
+            if isinstance(node, ast.Compare):
+                sides = [node.left, *node.comparators]
+                if any(isinstance(x, ast.Constant) for x in sides) and "stencil" in ast.unparse(node):
+                    looked += sides
         named = {x.value for x in looked if isinstance(x, ast.Constant)}
         assert not named & stencils, module
 
@@ -202,7 +211,7 @@ def test_no_stencil_compares_compute_capabilities() -> None:
     stencils = [name for name in MODULES if name.startswith("stencils.")]
     assert "stencils.cuda.tensor.stencil" in stencils
     for module in stencils:
-        for node in ast.walk(MODULES[module]):
+        for node in NODES[module]:
             if isinstance(node, ast.Compare):
                 assert "capability" not in ast.unparse(node), f"{module}: {ast.unparse(node)}"
 
@@ -210,8 +219,8 @@ def test_no_stencil_compares_compute_capabilities() -> None:
 def test_nothing_of_a_stencil_or_a_target_is_found_by_getattr() -> None:
     members = {name for protocol in (Stencil, Target) for name in vars(protocol) if not name.startswith("_")}
     assert {"runs", "needs_record", "size_specific", "probe"} <= members
-    for module, tree in MODULES.items():
-        for node in ast.walk(tree):
+    for module, nodes in NODES.items():
+        for node in nodes:
             called = node.func if isinstance(node, ast.Call) else None
             if isinstance(called, ast.Name) and called.id in {"getattr", "hasattr"}:
                 assert isinstance(node, ast.Call)
@@ -238,8 +247,7 @@ def test_libraries_of_arrays_are_known_in_their_own_files() -> None:
                 if isinstance(node, ast.Name):
                     assert node.id not in LIBRARIES, f"{module}, line {node.lineno}"
         if module not in SHARES_TENSORS:
-            inside = {name for name, _ in imported(MODULES[module])}
-            assert not {"arrays.torch_", "arrays.cupy_"} & inside, module
+            assert not {"arrays.torch_", "arrays.cupy_"} & imports(module), module
 
 
 def test_nobody_asks_which_backend_serves_a_call() -> None:
@@ -271,13 +279,13 @@ def test_functions_import_only_what_may_be_missing() -> None:
 
 
 def functions(module: str) -> Iterator[ast.FunctionDef]:
-    return (node for node in ast.walk(MODULES[module]) if isinstance(node, ast.FunctionDef))
+    return (node for node in NODES[module] if isinstance(node, ast.FunctionDef))
 
 
 def at_import(module: str) -> set[str]:
     """The modules of this package that a module's own imports load, those for type checkers left out."""
     lines = [node for node in MODULES[module].body if isinstance(node, ast.Import | ast.ImportFrom)]
-    return {name for line in lines for name, _ in imported(line)}
+    return {name for line in lines for name, _ in imported(ast.walk(line))}
 
 
 def loaded_with(*modules: str) -> set[str]:
@@ -295,21 +303,20 @@ def loaded_with(*modules: str) -> set[str]:
 def test_doors_lead_to_what_they_are_for() -> None:
     for (module, name), through in DOORS.items():
         (door,) = (found for found in functions(module) if found.name == name)
-        assert {f"tilewright.{other}" for other, _ in imported(door)} == through
+        assert {f"tilewright.{other}" for other, _ in imported(ast.walk(door))} == through
 
 
 def test_only_tables_load_by_name() -> None:
     users = {
         module
-        for module, tree in MODULES.items()
-        for node in ast.walk(tree)
+        for module, nodes in NODES.items()
+        for node in nodes
         if isinstance(node, ast.Name) and node.id in ("load", "_load") and module != "loading"
         if "loading" in at_import(module)
     }
     assert users == LOADS
-    for module, tree in MODULES.items():
-        if module != "loading":
-            assert "import_module" not in ast.unparse(tree), module
+    for module, text in TEXTS.items():
+        assert "import_module" not in text or module == "loading", module
 
 
 def test_importing_the_package_imports_nothing_else() -> None:
@@ -342,8 +349,8 @@ def test_what_may_be_missing_is_imported_in_functions_only() -> None:
 
 def test_the_environment_is_read_in_one_place() -> None:
     users = set()
-    for module, tree in MODULES.items():
-        for node in ast.walk(tree):
+    for module, nodes in NODES.items():
+        for node in nodes:
             if isinstance(node, ast.Attribute) and node.attr in {"environ", "environb", "getenv", "putenv"}:
                 users.add(module)
             if isinstance(node, ast.ImportFrom) and node.module == "os":

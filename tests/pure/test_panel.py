@@ -139,7 +139,7 @@ def test_the_default_is_a_member_that_hardware_runs(p: Problem, device: object) 
     assert launch.shared <= device["shared_per_block_optin"]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(p=problems())
 def test_rules_of_many_configs_are_those_of_each(p: Problem) -> None:
     assert_rules_of_many_are_those_of_each(PANEL.space(p, H200))

@@ -187,18 +187,25 @@ def test_the_default_obeys_every_rule(letter: str, beta: str) -> None:
             assert launch.shared <= device["shared_per_block_optin"]
 
 
-@pytest.mark.parametrize("trans", ["nn", "nt", "tn", "tt"])
-@pytest.mark.parametrize("size", ["1x2x3", "300x1x17", "3x32x0", "65x33x129", "1024x1024x1024", "7x200x5"])
+TRANS = ("nn", "nt", "tn", "tt")
+SIZES = ("1x2x3", "300x1x17", "3x32x0", "65x33x129", "1024x1024x1024", "7x200x5")
+
+
+@pytest.mark.parametrize("trans", TRANS)
+@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("letter", LETTERS)
 def test_the_default_breaks_no_hard_rule_of_any_shape(letter: str, size: str, trans: str) -> None:
-    for batch in (1, 5, 10**5):
+    # Each batch with one of the ways in which matrices lie, and with other ones of the next shape.
+    first = LETTERS.index(letter) + SIZES.index(size) + TRANS.index(trans)
+    for turn, batch in enumerate((1, 5, 10**5)):
         p = problem(f"{letter}:{trans}:{size}@{batch}", beta="1")
-        for asked in (p, p.with_(align=p.dtype.itemsize), p.with_(stride_a=0)):
-            assert TENSOR.accepts(asked, H200) is None
-            space, config = TENSOR.space(asked, H200), TENSOR.default(asked, H200)
-            broken = [rule.name for rule in space.why(config) if rule.kind in HARDWARE]
-            assert broken == [], config
-            assert all(config[param.name] in param.values for param in space.params), config
+        ways = (p, p.with_(align=p.dtype.itemsize), p.with_(stride_a=0))
+        asked = ways[(first + turn) % 3]
+        assert TENSOR.accepts(asked, H200) is None
+        space, config = TENSOR.space(asked, H200), TENSOR.default(asked, H200)
+        broken = [rule.name for rule in space.why(config) if rule.kind in HARDWARE]
+        assert broken == [], config
+        assert all(config[param.name] in param.values for param in space.params), config
 
 
 def test_tiles_grow_with_matrices() -> None:

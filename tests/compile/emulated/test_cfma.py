@@ -23,7 +23,7 @@ SMALL |= {"cut": 0, "overlap": 0}
         ("c:nn:35x29x19", "any", (1, 1, 1), {}),
         ("c:tt:70x66x33", "0", (1, 0, 0), {"lanes_m": 4, "overlap": 1}),
         # The most sums of a thread, eight rows or columns along k and across it.
-        ("c:tn:34x130x35", "any", (1, 1, 0), {"rows": 8, "lanes_m": 4}),
+        ("c:tn:34x130x19", "any", (1, 1, 0), {"rows": 8, "lanes_m": 4}),
         ("c:nt:130x34x20", "1", (0, 0, 0), {"rows": 8, "lanes_m": 8, "warps_m": 2}),
         ("c:nn:20x140x20", "any", (0, 0, 0), {"columns": 8, "lanes_m": 8, "warps_m": 1}),
         ("c:tt:36x68x36", "any", (0, 0, 0), {"columns": 8, "lanes_m": 4, "warps_m": 4}),
@@ -32,8 +32,8 @@ SMALL |= {"cut": 0, "overlap": 0}
         ("c:nc:18x38x18", "0", (0, 0, 0), {"warps_m": 1}),
         ("c:cj:18x38x18", "any", (0, 0, 0), {"rows": 8, "warps_m": 1, "lanes_m": 4}),
         # Three blocks share five tiles, of which two are cut; eleven share one.
-        ("c:nn:72x140x66", "any", (0, 0, 0), {"lanes_m": 4, "warps_m": 2, "cut": 1, "blocks": 3}),
-        ("c:tn:24x60x180", "1", (0, 0, 0), {"cut": 11, "warps_m": 1, "columns": 8}),
+        ("c:nn:136x60x34", "any", (0, 0, 0), {"lanes_m": 4, "warps_m": 2, "cut": 1, "blocks": 3}),
+        ("c:tn:24x60x180", "1", (0, 0, 0), {"cut": 11, "warps_m": 1}),
     ],
 )
 def test_products_are_right_and_no_bank_is_asked_twice(

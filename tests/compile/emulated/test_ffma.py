@@ -42,8 +42,8 @@ SMALL |= {"band": 1024, "blocks": 132, "cut": 0, "a_first": 1, "products": 1, "o
         ("s:nn:66x70x37", "0", TURNED | {"rows": 4, "overlap": 1}),
         ("s:tn:34x35x70", "any", TURNED | {"columns": 16, "warps_m": 4}),
         ("s:tt:66x33x67", "1", TURNED | {"lanes_m": 4, "warps_m": 2, "cut": 1, "blocks": 3}),
-        # With 64 sums of a thread warps that turn have more registers.
-        ("s:nn:66x300x70", "any", TURNED | {"cut": 1, "blocks": 3}),
+        # With 64 sums of a thread warps that turn have more registers; three blocks share two tiles.
+        ("s:nn:34x300x70", "any", TURNED | {"cut": 1, "blocks": 3}),
     ],
 )
 def test_products_are_right(text: str, beta: str, fixed: dict[str, int]) -> None:

@@ -88,13 +88,6 @@ ROWS = {"bulk": 1, "blocks": H200["sms"]}
             {"align": 16, "stride_c": 10},
             {"strided": 0, "lanes": 1, "rows": 3, "columns": 3, "staged": 2, "stages": 2, "depth": 2},
         ),
-        # Blocks that multiply several groups, of which the next is written after the last has been read.
-        (
-            "s:2x1x2@17000/all",
-            {"align": 4, "stride_c": 2},
-            ROWS | {"lanes": 2, "rows": 2, "columns": 1, "stages": 2, "staged": 2},
-        ),
-        ("s:2x1x2@17001/all", {"align": 4}, ROWS | {"lanes": 2, "rows": 2, "columns": 1, "stages": 2}),
         # Two blocks by bulk copies, the last of which is not full, of rows that begin anywhere; the batch
         # ends so near after the first that what lies beyond this one's whole vectors is copied by elements.
         (
@@ -114,11 +107,6 @@ ROWS = {"bulk": 1, "blocks": H200["sms"]}
             ROWS | {"lanes": 4, "rows": 3, "columns": 3, "stages": 3, "staged": 2},
         ),
         ("z:3x2x3@131/all", {}, ROWS | {"lanes": 2, "rows": 3, "columns": 2, "stages": 3, "staged": 2}),
-        (
-            "s:2x1x2@17001/all",
-            {"align": 4},
-            ROWS | {"lanes": 2, "rows": 2, "columns": 1, "stages": 2, "staged": 2},
-        ),
         ("h:3x3x3@131/all", {"align": 2}, ROWS | {"lanes": 4, "rows": 3, "columns": 3, "stages": 3}),
         (
             "c:jn:3x2x5@197/all",
@@ -140,6 +128,24 @@ def test_matrices_of_a_thread_lie_apart(text: str, fields: dict[str, Any], confi
     assert STENCILS["interleaved"].space(p, H200).only((*HARDWARE, "hard")).member(chosen) is None
     for schedule in SCHEDULES[:3]:
         assert list(wrongs("interleaved", p, chosen, H200, schedules=[schedule])) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "fields", "config"),
+    [
+        ("s:2x1x2@296/all", {"align": 4, "stride_c": 2}, {"staged": 2}),
+        ("s:2x1x2@297/all", {"align": 4}, {}),
+        ("s:2x1x2@297/all", {"align": 4}, {"staged": 2}),
+    ],
+)
+def test_blocks_multiply_several_groups(text: str, fields: dict[str, Any], config: dict[str, int]) -> None:
+    """Two blocks, five groups of 64 matrices: the next is written after the last has been read."""
+    p = Problem.parse(text, **fields)[0]
+    p = p.with_(m=p.m, stride_c=fields.get("stride_c", 1))
+    chosen = Config(STRIDED | ROWS | {"lanes": 2, "rows": 2, "columns": 1, "stages": 2} | config)
+    assert STENCILS["interleaved"].space(p, H200).only((*HARDWARE, "hard")).member(chosen) is None
+    assert STENCILS["interleaved"].launch(p, chosen).grid[0] == 5
+    assert list(wrongs("interleaved", p, chosen, H200, schedules=SCHEDULES[:3], grid_x=2)) == []
 
 
 MEMBERS = {

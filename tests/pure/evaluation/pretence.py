@@ -162,7 +162,7 @@ def product(classes: list[str], words: tuple[Any, ...], fault: str, aligned: boo
     if not is_complex(dtype):
         alpha, beta = alpha.real, beta.real  # type: ignore[assignment]
     with np.errstate(all="ignore"):
-        result = np.einsum("bik,bkj->bij", x, y) * kind.type(alpha)
+        result = np.matmul(x, y) * kind.type(alpha)
         if beta_class != "0" or fault == "reads c":
             result = result + kind.type(beta) * widened(z)
         result = narrowed(result, dtype)
