@@ -25,7 +25,7 @@ from rich.table import Table
 
 import tilewright as tw
 from bench import lines
-from tilewright.calls.product import plan as planned
+from tilewright.calls.product_plans import plan as planned
 from tilewright.calls.spec import PLAIN
 from tilewright.model import DTYPES, Device, Plan, Problem
 from tilewright.planning import dispatch

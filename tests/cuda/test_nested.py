@@ -12,7 +12,7 @@ import pytest
 import tilewright as tw
 from tests.compile.test_nested import EIGHT, PAIRS, REUSE, STRUCTURES
 from tests.emulator.nested import Batch
-from tilewright.calls.product import plan as planned
+from tilewright.calls.product_plans import plan as planned
 from tilewright.calls.spec import PLAIN
 from tilewright.errors import ArgumentError
 from tilewright.model import Config, Launch, Problem

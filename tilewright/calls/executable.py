@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from tilewright.arrays.layout import transposed
 from tilewright.arrays.tracing import untraced
 from tilewright.arrays.view import Layout, view_of, writeable
-from tilewright.calls import product
+from tilewright.calls import product, product_plans
 from tilewright.calls.explain import explain_plan
 from tilewright.calls.spec import Options
 from tilewright.model import Plan
@@ -71,7 +71,7 @@ class Executable:
         a, b, out = self._layouts
         left, _ = transposed(a, options.trans_a, "trans_a")
         right, _ = transposed(b, options.trans_b, "trans_b")
-        found = product.plan(backend, options, left, right, out, fresh=True, imagine=True)
+        found = product_plans.plan(backend, options, left, right, out, fresh=True, imagine=True)
         self._plan, self._calls = found.plan, backend.calls
         self.copies = tuple(
             name

@@ -20,7 +20,7 @@ import numpy as np
 from tilewright.arrays.overlap import Integers
 from tilewright.arrays.tables import Table
 from tilewright.arrays.view import Layout, address_of
-from tilewright.calls import product
+from tilewright.calls import product, product_plans
 from tilewright.calls.spec import ProductSpec
 from tilewright.catalog import STENCILS
 from tilewright.errors import RoomError
@@ -125,7 +125,9 @@ class Run:
         """Plan, by the records as they are now."""
         spec = self.spec
         # Copies that may be needed are made in each run, and imagined here.
-        found = product.plan(backend, spec.options, spec.left, spec.right, self.out, fresh=True, imagine=True)
+        found = product_plans.plan(
+            backend, spec.options, spec.left, spec.right, self.out, fresh=True, imagine=True
+        )
         self.plan: Plan = found.plan
         as_they_are = found.a is spec.left and found.b is spec.right and found.out is self.out
         bound = found.bound if as_they_are and backend.kind == "cuda" and spec.options.alpha != 0 else None

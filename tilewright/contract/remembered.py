@@ -16,7 +16,7 @@ from tilewright.arrays.backend import looker
 from tilewright.arrays.numpy_ import NUMPY
 from tilewright.arrays.shaping import Shaping
 from tilewright.arrays.view import contiguous
-from tilewright.calls import product
+from tilewright.calls import product_plans
 from tilewright.calls.spec import Options
 from tilewright.contract.program import Chain, Product, Program, Single, Times, View
 from tilewright.contract.steps import Calls, alone, viewed
@@ -232,7 +232,7 @@ def _on_host(a: Any, b: Any, out: Any) -> Builtin | None:
     if not a.dtype == b.dtype == out.dtype or 0 in (*a.shape, *b.shape):
         return None
     # Several launches, of batch axes that no stride covers, are made by no builtin.
-    planned = product.plan(HOST, Options(), a, b, out, fresh=True)
+    planned = product_plans.plan(HOST, Options(), a, b, out, fresh=True)
     if planned.bound is not None and planned.a is a and planned.b is b and planned.out is out:
         return Builtin(None, planned.bound.run)
     return None

@@ -13,7 +13,7 @@ from typing import Any
 
 from tilewright.arrays.layout import Job
 from tilewright.arrays.view import NOWHERE, view_at
-from tilewright.calls import product
+from tilewright.calls import product_plans
 from tilewright.calls.spec import Options
 from tilewright.catalog import STENCILS
 from tilewright.errors import UnsupportedError
@@ -74,7 +74,9 @@ def planned(call: Call, index: int, *, alone: bool = False) -> tuple[Plan, Plann
     )
     backend = backend_on(call.kind, index, alone)
     with backend.current():
-        found = product.plan(backend, Options(call.alpha, call.beta), a, b, out, fresh=True, imagine=True)
+        found = product_plans.plan(
+            backend, Options(call.alpha, call.beta), a, b, out, fresh=True, imagine=True
+        )
         plan = found.plan
         if found.bound is None or (found.a, found.b, found.out) != (a, b, out):
             return plan, None
