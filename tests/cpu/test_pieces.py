@@ -9,6 +9,7 @@ import pytest
 
 import tilewright as tw
 from tilewright.calls import pieces
+from tilewright.runtime.bound_cpu import HOST
 
 pytestmark = pytest.mark.cpu
 
@@ -17,7 +18,9 @@ LAYOUTS = ("rows", "columns", "last", "middle", "steps")
 
 def laid(values: np.ndarray, layout: str) -> np.ndarray:
     """The same values (..., batch, rows, columns) elsewhere in memory."""
-    order = {"last": (1, 2, 0), "middle": (1, 0, 2), "columns": (0, 2, 1)}.get(layout, (0, 1, 2))
+    order: tuple[int, ...] = {"last": (1, 2, 0), "middle": (1, 0, 2), "columns": (0, 2, 1)}.get(
+        layout, (0, 1, 2)
+    )
     if layout == "steps":
         wide = np.zeros((*values.shape[:-1], 2 * values.shape[-1]), values.dtype)
         wide[..., ::2] = values
@@ -59,9 +62,9 @@ def close(got: np.ndarray, want: np.ndarray) -> None:
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("which", ["a", "b", "out"])
 def test_every_layout_of_every_array(counted: list[bool], dtype: str, layout: str, which: str) -> None:
-    """A batch that pieces divide, and one that leaves a short piece."""
+    """A batch whose rows conflict in caches where it is last, and one that leaves a short piece."""
     rng = np.random.default_rng(3)
-    for count in (256, 401):
+    for count in (512, 401):
         shapes = {"a": (count, 5, 3), "b": (count, 3, 4), "out": (count, 5, 4)}
         arrays = {
             name: laid(made(rng, *shape, dtype=dtype), layout if name == which else "rows")
@@ -76,6 +79,18 @@ def test_every_layout_of_every_array(counted: list[bool], dtype: str, layout: st
         close(arrays["out"], 2 * want + before / 2)
     # Calls that need no copy are remembered, and come here once.
     assert counted == [True] * 4 if layout in ("last", "steps") else not any(counted)
+
+
+@pytest.mark.parametrize(("count", "conflict"), [(512, True), (516, False)])
+def test_rows_that_conflict_are_copied_as_they_lie(count: int, conflict: bool) -> None:
+    values = np.arange(count * 15.0).reshape(count, 5, 3)
+    piece = laid(values, "last")[100:300]
+    buffer = pieces.Buffer(HOST, piece)
+    assert (buffer.rows is not None) == conflict
+    np.testing.assert_array_equal(buffer.taken(piece, True), values[100:300])
+    assert buffer.values.flags.c_contiguous
+    # Columns of a matrix that lie far apart are few.
+    assert pieces.Buffer(HOST, np.zeros((9, 8, 512))[:, :, :1]).rows is None
 
 
 def test_several_batch_axes_and_operands_that_are_shared(counted: list[bool]) -> None:

@@ -24,6 +24,8 @@ PIECE = 2 << 20
 """Bytes of operands and results of a piece, for each core. 30,000 products of 9x9 in float64 on one core of a
 Zen 3, of which one array has its batch last: 6.4 to 7 ms by pieces of one or two MB, 8 to 10 by a quarter of
 that, where calls cost as much as copies, and 8.4 (an operand) and 18 (the result) in one piece."""
+PAGE, LINE, WAYS = 4096, 64, 8
+"""Bytes of a page and of a line, and the ways of a first-level cache, of a page each."""
 LEAST = 4
 """Pieces fewer than which are not worth planning for twice."""
 
@@ -76,28 +78,57 @@ def run(backend: Backend, options: Options, a: Layout, b: Layout, out: Layout, *
 
 def _run(backend: Backend, options: Options, cut: Cut, given: tuple[Array, Array, Array]) -> bool:
     count = given[2].shape[cut.axis]
-    buffers: list[Layout | None] = []
+    buffers: list[Buffer | None] = []
     for first in range(0, count, cut.length):
         last = min(first + cut.length, count)
-        a, b, out = (cut.piece(array, first, last) for array in given)
-        if first and last - first == cut.length:
-            for buffer, piece in zip(buffers, (a, b, out), strict=True):
-                if buffer is not None and (piece is not out or options.beta != 0):
-                    backend.assign(buffer, piece)
-        else:
-            # The first piece, like which are all but the last one.
-            found = product_plans.plan(backend, options, a, b, out, fresh=True)
-            if found.bound is None and not first:
+        pieces = [cut.piece(array, first, last) for array in given]
+        if first == 0 or last - first < cut.length:
+            # The first piece, like which are all but a shorter last one.
+            found = product_plans.plan(backend, options, *pieces, fresh=True, imagine=True)
+            if found.bound is None and first == 0:
                 return False
-            held = (found.a, found.b, found.out)
-            buffers = [x if x is not piece else None for x, piece in zip(held, (a, b, out), strict=True)]
+            held = zip((found.a, found.b, found.out), pieces, strict=True)
+            buffers = [None if layout is piece else Buffer(backend, piece) for layout, piece in held]
         if found.bound is None:
-            conj = options.conj if is_complex(out.dtype) else (False, False)
-            backend.multiply(a, b, out, options.scalars, conj)
+            conj = options.conj if is_complex(pieces[2].dtype) else (False, False)
+            backend.multiply(pieces[0], pieces[1], pieces[2], options.scalars, conj)
             continue
-        pieces = zip(buffers, (a, b, out), strict=True)
-        taken = [piece if buffer is None else buffer for buffer, piece in pieces]
+        read = (True, True, options.beta != 0)
+        taken = [
+            piece if buffer is None else buffer.taken(piece, values)
+            for buffer, piece, values in zip(buffers, pieces, read, strict=True)
+        ]
         backend.run(found.bound, *taken)
         if buffers[2] is not None:
-            backend.assign(out, buffers[2])
+            backend.assign(pieces[2], buffers[2].values)
     return True
+
+
+class Buffer:
+    """The copy of a piece, C-contiguous.
+
+    Where more rows than a cache has ways begin at multiples of a page, as in a batch of a power of two, each
+    is copied as it lies first: NumPy goes from row to row for each element, and by then lines are gone.
+    """
+
+    def __init__(self, backend: Backend, piece: Array):
+        self.backend, self.values = backend, backend.empty(piece.shape, piece.dtype)
+        self.rows: Array | None = None
+        order = sorted(range(piece.ndim), key=lambda axis: -abs(piece.strides[axis]))
+        shape = [piece.shape[axis] for axis in order]
+        steps = [abs(piece.strides[axis]) for axis in order if piece.shape[axis] > 1]
+        long = shape[-1] * piece.itemsize >= LINE and math.prod(shape[:-1]) > WAYS
+        if long and all(step % PAGE == 0 for step in steps[:-1]):
+            wide: Array = np.empty((*shape[:-1], shape[-1] + LINE // piece.itemsize), piece.dtype)
+            back = sorted(range(piece.ndim), key=order.__getitem__)
+            self.rows = wide[..., : shape[-1]].transpose(back)
+
+    def taken(self, piece: Array, values: bool) -> Layout:
+        """The buffer in place of a piece, ``values`` and all."""
+        if values:
+            rows: Layout = piece
+            if self.rows is not None:
+                self.backend.assign(self.rows, piece)
+                rows = self.rows
+            self.backend.assign(self.values, rows)
+        return self.values
