@@ -27,6 +27,9 @@ Each compares everything else, so that a hit that does not fit falls through to 
 INTO: dict[Any, Any] = {}
 """The same for ``matmul`` with ``out``."""
 
+ALONG: dict[Any, Any] = {}
+"""The same for ``matmul`` with ``axes``, without and with ``out``, by the axes, too, as they were given."""
+
 GEMM: dict[Any, Any] = {}
 """The same for ``gemm`` into ``out``."""
 
@@ -64,7 +67,7 @@ class Holder(Protocol):
 
 
 _DICTIONARIES: tuple[dict[Any, Any], ...] = (
-    *(FAST, INTO, GEMM, NEW, BOUND, PLANS, POINTERS),
+    *(FAST, INTO, ALONG, GEMM, NEW, BOUND, PLANS, POINTERS),
     *(CHAINS, CONTRACTIONS, LOOKERS, DEVICE),
 )
 _functions: list[Callable[..., Any]] = [*dispatch.CACHED]
