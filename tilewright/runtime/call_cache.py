@@ -52,6 +52,10 @@ CHAINS: dict[Any, Any] = {}
 CONTRACTIONS: dict[Any, Any] = {}
 """Remembered contractions, by equation and all that their steps depend on."""
 
+PAIRS: dict[Any, Any] = {}
+"""Functions for contractions of two arrays of this process that are one product where they lie, by equation,
+path, shapes and strides of the arguments and the first one's type. Each compares everything else."""
+
 LOOKERS: dict[type, Any] = {}
 """What tells arrays of the classes apart that ``CHAINS`` and ``CONTRACTIONS`` are on."""
 
@@ -68,7 +72,7 @@ class Holder(Protocol):
 
 _DICTIONARIES: tuple[dict[Any, Any], ...] = (
     *(FAST, INTO, ALONG, GEMM, NEW, BOUND, PLANS, POINTERS),
-    *(CHAINS, CONTRACTIONS, LOOKERS, DEVICE),
+    *(CHAINS, CONTRACTIONS, PAIRS, LOOKERS, DEVICE),
 )
 _functions: list[Callable[..., Any]] = [*dispatch.CACHED]
 _holders: dict[int, weakref.ref[Any]] = {}
