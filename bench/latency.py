@@ -4,12 +4,15 @@ calls   one 8x8 pair, again and again (us): ``tw.matmul``, ``np.matmul``, ``tw.g
         that is added to and one that is deterministic, a chain, a Plan called again with and without
         ``out``, and the bare kernel on the same product, called by compiled code; the difference between the
         Plan and the kernel is what Python and the checks cost
+axes    eight pairs whose batch is the last axis (us): ``tw.matmul`` with ``axes``, without and with ``out``,
+        and ``tw.einsum``, beside the same kernel called with views that were there before and with views
+        made for each call, and beside NumPy
 first   from the first ``plan()`` of a fresh process (imports done) to its first result (ms): with an empty
         ``TILEWRIGHT_HOME``, and again in later processes that find kernels on disk; and its parts
 gaps    the same pair without a record, in a home of its own, while such calls are counted and while not (us)
 batch   100 and 10,000 products end to end, a new result each time (us): ``tw.matmul`` against ``np.matmul``
 
-Figures are medians; those of one row of ``calls`` and ``batch`` were taken in turns.
+Figures are medians; those of one row of ``calls``, ``axes`` and ``batch`` were taken in turns.
 """
 
 from __future__ import annotations
@@ -41,6 +44,8 @@ from tilewright.tuning.timing import median_interval
 
 # Seconds of one sample, and the products in one call of the first process.
 SAMPLE, FIRST = 2e-3, 100
+# The products of a call along axes: few, so that the call is what is measured.
+LAST = 8
 PARTS = ("probe", "plan", "kernel", "native", "run")
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -106,6 +111,27 @@ def calls(letter: str, n: int, rounds: int) -> lines.Line:
         found["kernel"] = {key: value / inner for key, value in found["kernel"].items()}
         line["overhead_us"] = found["plan(a, b, out=out)"]["us"] - found["kernel"]["us"]
     return line | {"stencil": p.stencil, "us": found}
+
+
+def axes(letter: str, n: int, rounds: int) -> lines.Line:
+    """The cost of a few small products whose batch is the last axis by every way of calling it, in us."""
+    a, b = (np.moveaxis(x, 0, -1).copy() for x in stacks(letter, n, LAST))
+    out = empty_aligned(a.shape, a.dtype)
+    views = {name: x.transpose(2, 0, 1) for name, x in (("x", a), ("y", b), ("z", out))}
+    names = {"tw": tw, "np": np, "a": a, "b": b, "out": out, **views}
+    turned = "tw.matmul(a.transpose(2, 0, 1), b.transpose(2, 0, 1), out=out.transpose(2, 0, 1))"
+    statements = {
+        "tw.matmul of views, out": "tw.matmul(x, y, out=z)",
+        "tw.matmul of views made, out": turned,
+        "tw.matmul(a, b, axes)": "tw.matmul(a, b, axes=[(0, 1), (0, 1), (0, 1)])",
+        "tw.matmul(a, b, out, axes)": "tw.matmul(a, b, out, axes=[(0, 1), (0, 1), (0, 1)])",
+        "np.matmul(a, b, axes)": "np.matmul(a, b, axes=[(0, 1), (0, 1), (0, 1)])",
+        "tw.einsum(ijn,jkn->ikn)": "tw.einsum('ijn,jkn->ikn', a, b)",
+        "tw.einsum(ijn,jkn->ikn), out": "tw.einsum('ijn,jkn->ikn', a, b, out=out)",
+        "np.einsum(ijn,jkn->ikn)": "np.einsum('ijn,jkn->ikn', a, b)",
+    }
+    found = clocked(statements, names, rounds)
+    return {"kind": "axes", "type": letter, "n": n, "batch": LAST, "us": found}
 
 
 def gaps(letter: str, n: int, rounds: int) -> lines.Line:
@@ -210,8 +236,8 @@ def _asked(letter: str, n: int, split: bool, home: str) -> lines.Line:
 # ---- the screen --------------------------------------------------------------------------------
 
 
-def _calls_table(found: list[lines.Line]) -> Table:
-    drawn = Table(title="one product, us a call", title_justify="left")
+def _calls_table(found: list[lines.Line], title: str) -> Table:
+    drawn = Table(title=title, title_justify="left")
     drawn.add_column("call")
     for line in found:
         drawn.add_column(f"{line['type']} n={line['n']}", justify="right")
@@ -219,8 +245,9 @@ def _calls_table(found: list[lines.Line]) -> Table:
         drawn.add_row(
             name, *(f"{line['us'][name]['us']:.3f}" if name in line["us"] else "" for line in found)
         )
-    overheads = (f"{line['overhead_us']:.3f}" if "overhead_us" in line else "" for line in found)
-    drawn.add_row("plan with out, less the kernel", *overheads)
+    if any("overhead_us" in line for line in found):
+        overheads = (f"{line['overhead_us']:.3f}" if "overhead_us" in line else "" for line in found)
+        drawn.add_row("plan with out, less the kernel", *overheads)
     return drawn
 
 
@@ -270,7 +297,7 @@ def main() -> None:
     console = lines.console()
     device = dispatch.device()
     sink = lines.Sink(options.out, "latency", device, vars(options))
-    found: dict[str, list[lines.Line]] = {"calls": [], "gaps": [], "first": [], "batch": []}
+    found: dict[str, list[lines.Line]] = {"calls": [], "axes": [], "gaps": [], "first": [], "batch": []}
 
     def add(line: lines.Line) -> None:
         sink.write({"date": lines.now()} | line)
@@ -284,6 +311,11 @@ def main() -> None:
                 for letter in lines.letters(options.types):
                     for n in lines.numbers(options.sizes):
                         add(calls(letter, n, options.rounds))
+        if "axes" in wanted:
+            with kernels.pinned():
+                for letter in lines.letters(options.types):
+                    for n in lines.numbers(options.sizes):
+                        add(axes(letter, n, options.rounds))
         if "gaps" in wanted:
             with kernels.pinned():
                 for letter in lines.letters(options.types):
@@ -301,7 +333,8 @@ def main() -> None:
     except KeyboardInterrupt:
         console.print("stopped; what was measured is kept")
     for kind, draw in (
-        ("calls", _calls_table),
+        ("calls", lambda rows: _calls_table(rows, "one product, us a call")),
+        ("axes", lambda rows: _calls_table(rows, f"{LAST} products along the last axis, us a call")),
         ("gaps", _gaps_table),
         ("first", _first_table),
         ("batch", _batch_table),
@@ -313,7 +346,7 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     parser = lines.parser("bench.latency", __doc__)
     add = parser.add_argument
-    add("--parts", default="calls,first,batch", help="calls, gaps, first, batch; default: all but gaps")
+    add("--parts", default="calls,axes,first,batch", help="calls, axes, gaps, first, batch; all but gaps")
     add("--types", default="d", help="of calls and batches, any of s, d, c, z (default: d)")
     add("--sizes", default="8", help=f"of calls and batches, {lines.SIZES} (default: 8)")
     add("--batches", default="100,10000", help="default: 100,10000")

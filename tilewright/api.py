@@ -10,7 +10,7 @@ import numpy as np
 from tilewright.arrays.torch_ import listening
 from tilewright.arrays.tracing import untraced
 from tilewright.calls import chains, product
-from tilewright.calls.along import along
+from tilewright.calls.along import along, along_again
 from tilewright.calls.executable import Executable, executable
 from tilewright.calls.explain import explain_plan
 from tilewright.calls.settings import forget, threads
@@ -93,13 +93,17 @@ def matmul(
     when the GPU of the arrays cannot be used.
     """
     if axes is not None:
+        plain = dtype is None and math == "ieee" and deterministic is False
+        if plain and type(a) is np.ndarray:
+            result = along_again(axes, a, b, out)
+            if result is not NotImplemented:
+                return result
         return along(
             axes,
             lambda x, y, z: matmul(x, y, z, dtype, None, math, deterministic),
-            a,
-            b,
-            out,
-            of_pairs(dtype),
+            *(a, b, out),
+            pairs=of_pairs(dtype),
+            plain=plain,
         )
     if math != "ieee" or deterministic is not False:
         return _matmul_in(math_of(math), steadily(deterministic, math), a, b, out, dtype)

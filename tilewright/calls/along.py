@@ -1,7 +1,8 @@
 """The keyword ``axes``, with the meaning that it has for NumPy's ufuncs: which axes hold the matrices.
 
 Arrays are turned so that their matrices come last, multiplied, and the result is turned back. Only strides
-change: no element is moved.
+change: no element is moved. A call like an earlier one turns nothing: what serves the turned arrays knows as
+well how they lay before.
 """
 
 from __future__ import annotations
@@ -14,37 +15,136 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ArgumentError
+from tilewright.runtime.backend import Function
+from tilewright.runtime.call_cache import ALONG, FAST, INTO, keep
+from tilewright.runtime.fastcall_cpu import relaid
+from tilewright.runtime.host_calls import looks
 
 Axes = tuple[tuple[int, ...], ...]
 MEANING = "a list of three tuples, the matrix axes of a, of b and of the result: two, or one of a vector"
 
 
 def along(
-    axes: Any, multiply: Callable[[Any, Any, Any], Any], a: Any, b: Any, out: Any, pairs: bool = False
+    axes: Any,
+    multiply: Callable[[Any, Any, Any], Any],
+    a: Any,
+    b: Any,
+    out: Any,
+    *,
+    pairs: bool = False,
+    plain: bool = False,
 ) -> Any:
     """``multiply(a, b, out)`` of arrays whose matrices lie along ``axes``.
 
     ``axes`` is a list of one tuple for a, b and the result, of two axes, or of one for a vector (an integer
-    will do). ``pairs``: the last axis of arrays holds
-    real and imaginary parts, and is not counted. ``out`` is returned where it is given.
+    will do). ``pairs``: the last axis of arrays holds real and imaginary parts, and is not counted.
+    ``plain``: it is ``matmul`` without options, and ``along_again`` is to serve calls like it. ``out`` is
+    returned where it is given.
 
     Raises ``ArgumentError`` for what is no such list, and for axes that an array does not have, twice.
     """
     if isinstance(out, tuple) and len(out) == 1:
         out = out[0]
+    if type(axes) is list:
+        axes = [*axes]  # Another thread may change the caller's.
     a, b = (x if hasattr(x, "ndim") else np.asarray(x) for x in (a, b))
     ranks = a.ndim - pairs, b.ndim - pairs
-    one, two, three = _orders(axes, ranks, pairs)
+    orders = _orders(axes, ranks, pairs)
+    one, two, three = orders
     left, right = _moved(a, one), _moved(b, two)
     if out is not None:
         if not hasattr(out, "ndim"):
             raise ArgumentError(f"out of type {type(out).__name__}; accepted: an array")
-        multiply(left, right, _moved(out, _last(out.ndim - pairs, three, "out", pairs)))
+        order = _last(out.ndim - pairs, three, "out", pairs)
+        into = _moved(out, order)
+        multiply(left, right, into)
+        if plain:
+            _remember_into(axes, orders, (a, b, out), (left, right, into), order)
         return out
     result = multiply(left, right, None)
-    if not three:
-        return result
-    return _moved(result, _inverse(_last(result.ndim - pairs, three, "the result", pairs)))
+    back = _inverse(_last(result.ndim - pairs, three, "the result", pairs)) if three else None
+    if plain:
+        _remember_new(axes, orders, (a, b), (left, right), back)
+    return result if back is None else _moved(result, back)
+
+
+def along_again(axes: Any, a: Any, b: Any, out: Any) -> Any:
+    """A plain call on an array of NumPy's like one before; else ``NotImplemented``."""
+    if type(axes) is not list:
+        return NotImplemented
+    try:
+        one, two, three = axes
+        if out is None:
+            known, function, shape, dtype, make, back = ALONG[
+                a.shape, a.strides, a.dtype.char, b.shape, b.strides, one, two, three
+            ]
+        else:
+            known, function = ALONG[
+                a.shape, a.strides, a.dtype.char, b.shape, b.strides, out.strides, one, two, three
+            ]
+        first, second, third = known
+        same = one is first and two is second and three is third
+        # Other tuples that are equal may hold what is no axis, such as 1.0, and so is their sum then.
+        if not same and type(sum((*one, *two, *three))) is not int:
+            return NotImplemented
+        if out is not None:
+            return NotImplemented if function(a, b, out) is NotImplemented else out
+        result = function(a, b, make(shape, dtype))
+        return result if back is None or result is NotImplemented else result.transpose(back)
+    except (KeyError, AttributeError, TypeError, ValueError):
+        return NotImplemented
+
+
+def _remember_into(
+    axes: list[Any],
+    orders: Axes,
+    given: tuple[Any, Any, Any],
+    turned: tuple[Any, Any, Any],
+    order: tuple[int, ...],
+) -> None:
+    """Serve calls into ``out`` like one that ran as what serves calls on the ``turned`` arrays."""
+    if not (_lasting(axes) and all(type(x) is np.ndarray for x in given)):
+        return
+    (a, b, out), (left, right, into) = given, turned
+    key = (*looks(a, b), out.strides, *axes)
+    function = INTO.get((*looks(left, right), into.strides))
+    if function is not None and key not in ALONG:
+        call = relaid(function, [(x.shape, x.strides) for x in given]) or _turning(function, orders, order)
+        keep(ALONG, key, (tuple(axes), call))
+
+
+def _remember_new(
+    axes: list[Any],
+    orders: Axes,
+    given: tuple[Any, Any],
+    turned: tuple[Any, Any],
+    back: tuple[int, ...] | None,
+) -> None:
+    """The same for calls that make their results, which are turned ``back`` (None: not at all)."""
+    if not (_lasting(axes) and all(type(x) is np.ndarray for x in given)):
+        return
+    key, found = (*looks(*given), *axes), FAST.get(looks(*turned))
+    if found is not None and key not in ALONG:
+        function, *making = found
+        call = relaid(function, [(x.shape, x.strides) for x in given]) or _turning(function, orders, None)
+        keep(ALONG, key, (tuple(axes), call, *making, back))
+
+
+def _lasting(axes: list[Any]) -> bool:
+    """Whether axes can be looked up, and mean the same for ever: a list of numbers, alone or in tuples."""
+    numbers = [x for entry in axes for x in (entry if type(entry) is tuple else (entry,))]
+    return type(axes) is list and all(type(x) is int for x in numbers)
+
+
+def _turning(function: Function, orders: Axes, order: tuple[int, ...] | None) -> Function:
+    """A function that is no builtin, on arrays before they are turned; None: a new result is not."""
+    one, two, _ = orders
+
+    def call(a: Any, b: Any, out: Any) -> Any:
+        into = out if order is None else out.transpose(order)
+        return function(a.transpose(one), b.transpose(two), into)
+
+    return call
 
 
 def _orders(axes: Any, ranks: tuple[int, int], pairs: bool) -> Axes:

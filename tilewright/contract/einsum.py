@@ -17,7 +17,7 @@ from tilewright.arrays.shaping import Shaping
 from tilewright.contract.equation import read, separated
 from tilewright.contract.links import linked
 from tilewright.contract.program import Program, Single, Times, program
-from tilewright.contract.remembered import remembered, served_chain, served_product
+from tilewright.contract.remembered import direct, remembered, served_chain, served_product
 from tilewright.contract.steps import Calls, run
 from tilewright.dtypes import COMPLEX_HALF
 from tilewright.errors import ArgumentError, DTypeError
@@ -55,6 +55,9 @@ def einsum(calls: Calls, arguments: Sequence[Any], out: Any, optimize: Any) -> A
             return _after_casts(library, others, dtype, made) if others else made
 
         contraction_calls.remember(arguments, out, optimize, make)
+        alone = None if others else direct(library, plan, arrays, target, dtype, served)
+        if alone is not None:
+            contraction_calls.remember_direct(arguments, out, optimize, alone)
     return out if out is not None else wrap(result)
 
 

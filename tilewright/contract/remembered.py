@@ -15,7 +15,7 @@ import numpy as np
 from tilewright.arrays.backend import looker
 from tilewright.arrays.numpy_ import NUMPY
 from tilewright.arrays.shaping import Shaping
-from tilewright.arrays.view import contiguous
+from tilewright.arrays.view import contiguous, imagined
 from tilewright.calls import product_plans
 from tilewright.calls.spec import Options
 from tilewright.contract.program import Chain, Product, Program, Single, Times, View
@@ -24,8 +24,9 @@ from tilewright.errors import ArgumentError, RoomError
 from tilewright.runtime import call_cache, chain_calls
 from tilewright.runtime.backend import Function
 from tilewright.runtime.bound_cpu import HOST
-from tilewright.runtime.contraction_calls import Run
-from tilewright.runtime.host_calls import MATMUL, looks
+from tilewright.runtime.contraction_calls import Direct, Run
+from tilewright.runtime.fastcall_cpu import relaid
+from tilewright.runtime.host_calls import MATMUL, looks, maker
 
 Step = Callable[[list[Any], Any, int], bool]
 """What is done to the operands that are held, with the caller's ``out`` and a stream; a product is appended.
@@ -103,6 +104,35 @@ def remembered(
         return out
 
     return run
+
+
+def direct(
+    library: Shaping,
+    plan: Program,
+    arrays: Sequence[Any],
+    out: Any,
+    dtype: np.dtype[Any],
+    served: Sequence[Builtin | Launch | None],
+) -> Direct | None:
+    """A builtin for the very arrays of a contraction that is one product of two where they lie; None: it is
+    more than that, or was not served by a builtin."""
+    if len(arrays) != 2 or plan.written != (out is not None):
+        return None
+    *before, last = plan.steps
+    if not (isinstance(last, Product) and last.places == (0, 1)):
+        return None
+    # Diagonals and other shapes begin with the operand, and copies and sums are other memory.
+    if any(not isinstance(step, Single) or step.packed or step.summed for step in before):
+        return None
+    (found,) = served
+    if not isinstance(found, Builtin) or found.function is None or None in (last.a.steps, last.b.steps):
+        return None
+    made = imagined(last.made, dtype)
+    layouts = [(x.shape, x.strides) for x in (*arrays, made if out is None else out)]
+    function = relaid(found.function, layouts)
+    if function is None:
+        return None
+    return Direct(function, made.shape, made.dtype, maker(made), _view(library, plan.final))
 
 
 def _single(library: Shaping, step: Single, place: int) -> Step:

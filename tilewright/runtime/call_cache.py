@@ -27,6 +27,9 @@ Each compares everything else, so that a hit that does not fit falls through to 
 INTO: dict[Any, Any] = {}
 """The same for ``matmul`` with ``out``."""
 
+ALONG: dict[Any, Any] = {}
+"""The same for ``matmul`` with ``axes``, without and with ``out``, by the axes, too, as they were given."""
+
 GEMM: dict[Any, Any] = {}
 """The same for ``gemm`` into ``out``."""
 
@@ -49,6 +52,10 @@ CHAINS: dict[Any, Any] = {}
 CONTRACTIONS: dict[Any, Any] = {}
 """Remembered contractions, by equation and all that their steps depend on."""
 
+PAIRS: dict[Any, Any] = {}
+"""Functions for contractions of two arrays of this process that are one product where they lie, by equation,
+path, shapes and strides of the arguments and the first one's type. Each compares everything else."""
+
 LOOKERS: dict[type, Any] = {}
 """What tells arrays of the classes apart that ``CHAINS`` and ``CONTRACTIONS`` are on."""
 
@@ -64,8 +71,8 @@ class Holder(Protocol):
 
 
 _DICTIONARIES: tuple[dict[Any, Any], ...] = (
-    *(FAST, INTO, GEMM, NEW, BOUND, PLANS, POINTERS),
-    *(CHAINS, CONTRACTIONS, LOOKERS, DEVICE),
+    *(FAST, INTO, ALONG, GEMM, NEW, BOUND, PLANS, POINTERS),
+    *(CHAINS, CONTRACTIONS, PAIRS, LOOKERS, DEVICE),
 )
 _functions: list[Callable[..., Any]] = [*dispatch.CACHED]
 _holders: dict[int, weakref.ref[Any]] = {}

@@ -28,9 +28,10 @@ from typing import Any
 import numpy as np
 
 from tilewright.model import Device, Kernel
-from tilewright.runtime.compiled import MethodDef, address_of, builtin, load, method, ordinary
+from tilewright.runtime.compiled import MethodDef, address_of, builtin, load, method, ordinary, rebuilt
 from tilewright.runtime.multiplying import (
     ALIGNED,
+    ARRAY_WORDS,
     AT,
     DATA,
     DESCR,
@@ -53,13 +54,44 @@ def raw(function: Callable[..., Any], threads: int) -> tuple[int, bytes] | None:
     """For compiled callers: the address of ``Native.raw`` behind a builtin of ``Native.function``, and a
     context of its call on no more than ``threads`` threads; None for any other function. The context has to
     be kept, and its kernel is there as long as the builtin is."""
-    if getattr(function, "__name__", "") != METHOD or not isinstance(function, BuiltinFunctionType):
+    found = _context_of(function)
+    if found is None:
         return None
-    context = bytearray(function.__self__)  # type: ignore[call-overload]  # a builtin's context
+    context = bytearray(found)
     place = 8 * AT["threads"]
     (most,) = struct.unpack_from("<q", context, place)
     struct.pack_into("<q", context, place, min(most, threads))
     return next(iter(_natives.values())).raw, bytes(context)
+
+
+def relaid(
+    function: Callable[..., Any], arrays: Sequence[tuple[tuple[int, ...], tuple[int, ...]]]
+) -> Callable[[Any, Any, Any], Any] | None:
+    """A builtin like one of ``Native.function`` for arrays that lie otherwise, its first ones or all of them:
+    the same elements from the same first one, in these shapes and byte strides, as before a transposition.
+    None for any other function, and for arrays of more axes than a context has room for."""
+    context = _context_of(function)
+    if context is None or any(len(shape) > RANK_MAX for shape, _ in arrays):
+        return None
+    rest = len(WORDS) + len(arrays) * ARRAY_WORDS
+    return rebuilt(function, context[: 8 * len(WORDS)] + _laid(arrays) + context[8 * rest :])
+
+
+def _context_of(function: Any) -> bytes | None:
+    """The context of a builtin of ``Native.function``; None for any other function."""
+    if getattr(function, "__name__", "") != METHOD or not isinstance(function, BuiltinFunctionType):
+        return None
+    context: bytes = function.__self__  # type: ignore[assignment]  # a builtin's context
+    return context
+
+
+def _laid(arrays: Sequence[tuple[tuple[int, ...], tuple[int, ...]]]) -> bytes:
+    """The part of a context that says how arrays lie."""
+    flat: list[int] = []
+    for shape, steps in arrays:
+        pad = (0,) * (RANK_MAX - len(shape))
+        flat += [len(shape), *shape, *pad, *steps, *pad]
+    return struct.pack(f"<{len(flat)}q", *flat)
 
 
 @dataclass(frozen=True)
@@ -87,11 +119,7 @@ class Native:
         """The bytes of a context. ``arrays``: shape and byte strides of the two operands and the result."""
         values = {**dict.fromkeys(WORDS, 0), **self.common, **words}
         values |= {f"scalar{i}": v for i, v in enumerate(struct.unpack("<4q", scalars.ljust(32, b"\0")))}
-        flat = [values[name] for name in WORDS]
-        for shape, steps in arrays:
-            pad = (0,) * (RANK_MAX - len(shape))
-            flat += [len(shape), *shape, *pad, *steps, *pad]
-        return struct.pack(f"<{len(flat)}q", *flat)
+        return struct.pack(f"<{len(WORDS)}q", *(values[name] for name in WORDS)) + _laid(arrays)
 
     def function(self, context: bytes, kernel: Kernel) -> Callable[[Any, Any, Any], Any]:
         """A builtin ``f(a, b, out)``: out where the arrays are as planned, else ``NotImplemented``.
