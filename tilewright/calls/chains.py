@@ -188,10 +188,11 @@ def _multiply(backend: Backend, spec: ProductSpec, out: Layout) -> None:
         product.run(backend, spec, out, fresh=True)
         return
     a, b, scalars = spec.a, spec.b, spec.options.scalars
-    call = Call((*scalars, *spec.options.trans), a, b, out, (a, b, out), scalars)
+    trans = spec.options.trans
+    call = Call((*scalars, *trans), a, b, out, (a, b, out), scalars, trans)
     known = host_calls.known(call)
     if known is not None and known(a, b, out) is not NotImplemented:
         return
     done = product.run(backend, spec, out, fresh=True)
     if done.plainly:
-        backend.remember(done.bound, call)
+        backend.remember(done.bound, call, held=done.held)

@@ -28,7 +28,7 @@ from tilewright.calls.spec import (
 from tilewright.dtypes import is_complex
 from tilewright.errors import ArgumentError, DTypeError
 from tilewright.runtime import gaps
-from tilewright.runtime.backend import Backend, Call
+from tilewright.runtime.backend import Backend, Call, Held, Order
 from tilewright.runtime.backends import backend_of
 from tilewright.runtime.host_calls import MATMUL
 
@@ -98,7 +98,7 @@ def _matmul_on(backend: Backend, a: Any, b: Any, out: Any, options: Options) -> 
     if done.plainly and x.own and y.own and given is target:
         arrays = x.array, y.array, result
         tag = TAGS[pairs] if options == PLAIN[pairs] else tag_of(options.math, options.deterministic)
-        backend.remember(done.bound, Call(tag, a, b, out, arrays, pairs=pairs))
+        backend.remember(done.bound, Call(tag, a, b, out, arrays, pairs=pairs), held=done.held)
     if given is not None and target is None:
         backend.assign(given, result)
     if out is not None:
@@ -194,7 +194,7 @@ def _gemm_on(
             *(scalars if memo is None else tag, a, b, into, arrays),
             *(options.scalars, options.trans, options.pairs, moved),
         )
-        backend.remember(done.bound, call, memo)
+        backend.remember(done.bound, call, memo, done.held)
     if target is not None and fresh:
         backend.assign(target, result)
     return out if out is not None else found.wrap(result)
@@ -205,10 +205,12 @@ def _gemm_on(
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What multiplied; ``plainly``: the arrays as they were, so that calls like it can be remembered."""
+    """What multiplied; ``plainly``: the arrays as they were, or ``held`` in their place, so that calls like
+    it can be remembered."""
 
     bound: Any = None
     plainly: bool = False
+    held: Held | None = None
 
 
 def run(backend: Backend, spec: ProductSpec, out: Layout, *, fresh: bool) -> Done:
@@ -232,4 +234,13 @@ def run(backend: Backend, spec: ProductSpec, out: Layout, *, fresh: bool) -> Don
     backend.run(found.bound, found.a, found.b, found.out)
     if found.out is not out:
         backend.assign(out, found.out)
-    return Done(found.bound, found.a is a and found.b is b and found.out is out)
+    orders = (_order(a, left, found.a), _order(b, right, found.b), _order(out, out, found.out))
+    if not any(orders):
+        return Done(found.bound, True)
+    apart = fresh or not (may_share(a, out) or may_share(b, out))
+    return Done(found.bound, apart, Held((found.a, found.b, found.out), orders))
+
+
+def _order(given: Layout, cast: Layout, taken: Layout) -> Order:
+    """In which order an array was copied: a cast keeps its own."""
+    return "C" if taken is not cast else "K" if cast is not given else ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from numpy.typing import NDArray
 
@@ -24,7 +24,7 @@ Function = Callable[[Any, Any, Any], Any]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call that was served without a copy, as it is remembered.
+    """A call, as it is remembered.
 
     ``tag`` tells the public function and its options apart. ``a``, ``b`` and ``out`` are the caller's,
     ``out`` None where the result is new; ``arrays`` are the same, and the result, as arrays. ``moved``: an
@@ -40,6 +40,18 @@ class Call:
     trans: tuple[str, str] = ("n", "n")
     pairs: bool = False
     moved: bool = False
+
+
+Order = Literal["", "C", "K"]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What ran in place of a call's arrays, which overlap nowhere, and in which order (NumPy's "C" and "K")
+    they are copied, or cast, for it; "" for those that are taken as they are."""
+
+    arrays: tuple[Layout, Layout, Layout]
+    orders: tuple[Order, Order, Order]
 
 
 class Backend(ArrayBackend, Protocol):
@@ -98,5 +110,13 @@ class Backend(ArrayBackend, Protocol):
         """What serves calls of ``gemm`` on arrays like these that no kernel was planned for; None where the
         slow path has to."""
 
-    def remember(self, bound: Any, call: Call, memo: dict[Any, Any] | None = None) -> None:
-        """Do calls like this one the short way from now on; ``memo``: that of a plan, None for all calls'."""
+    def remember(
+        self,
+        bound: Any,
+        call: Call,
+        memo: dict[Any, Any] | None = None,
+        held: Held | None = None,
+    ) -> None:
+        """Do calls like this one the short way from now on; ``memo``: that of a plan, None for all calls'.
+        ``held``: what ran in place of the call's arrays, None where that is they themselves; a GPU remembers
+        no such calls."""

@@ -24,7 +24,7 @@ from tilewright.forks import making
 from tilewright.loading import load
 from tilewright.model import Plan
 from tilewright.runtime import build, gaps, host_calls
-from tilewright.runtime.backend import Call, Function
+from tilewright.runtime.backend import Call, Function, Held
 from tilewright.runtime.fastcall_cpu import native
 from tilewright.runtime.multiplying import RANK_MAX
 from tilewright.runtime.team import find_team
@@ -152,11 +152,19 @@ class Host(NumpyArrays):
         found: Function | None = bound.function(*arrays)
         return found
 
-    def remember(self, bound: Any, call: Call, memo: dict[Any, Any] | None = None) -> None:
+    def remember(
+        self,
+        bound: Any,
+        call: Call,
+        memo: dict[Any, Any] | None = None,
+        held: Held | None = None,
+    ) -> None:
         if call.pairs:
             return  # Arrays of pairs are other ones than those of complex half that kernels compare.
         if bound is not None:
-            function = self.function(bound, call.arrays)
+            function = None if held is not None else self.function(bound, call.arrays)
+            if function is None:
+                function = self._by_python(bound, call, held)
         elif not self._numpy_does(call.arrays[-1].dtype):
             return
         elif isinstance(call.tag, str):
@@ -165,6 +173,25 @@ class Host(NumpyArrays):
             function = self.otherwise(call.arrays, call.scalars, call.trans)
         if function is not None:
             host_calls.remember(call, function)
+
+    def _by_python(self, bound: Any, call: Call, held: Held | None) -> Function | None:
+        """What serves calls of which some arrays are copied, or that are several launches; None where arrays
+        are vectors or of a type that is not NumPy's own."""
+        if min(array.ndim for array in call.arrays) < 2 or not self._numpys(call.arrays):
+            return None
+
+        def launched(a: Any, b: Any, out: Any) -> Any:
+            self.run(bound, a, b, out)
+            return out
+
+        if held is None:
+            return host_calls.by_copies(launched, call, ("", "", ""))
+        return host_calls.by_copies(self.function(bound, held.arrays) or launched, call, held.orders)
+
+    @staticmethod
+    def _numpys(arrays: tuple[Layout, Layout, Layout]) -> bool:
+        """Whether arrays have NumPy's own types, which live for ever."""
+        return all(array.dtype is np.dtype(array.dtype.char) for array in arrays)
 
     def otherwise(
         self,

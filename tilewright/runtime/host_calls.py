@@ -10,7 +10,7 @@ import numpy as np
 from tilewright.arrays.numpy_ import ALIGN_FROM, new_output
 from tilewright.arrays.view import Array, Layout
 from tilewright.runtime import call_cache
-from tilewright.runtime.backend import Call, Function
+from tilewright.runtime.backend import Call, Function, Order
 from tilewright.runtime.call_cache import FAST, GEMM, INTO, NEW
 
 MATMUL = "matmul"
@@ -78,6 +78,41 @@ def by_numpy(
         return out
 
     return call
+
+
+def by_copies(inner: Function, call: Call, orders: tuple[Order, Order, Order]) -> Function:
+    """What serves calls on arrays with the layouts of a call's, some of which are copied, or cast, first, in
+    the ``orders`` of ``Held``; ``inner`` serves the copies, and what is taken as it is."""
+    kinds, reads = [array.dtype for array in call.arrays], call.scalars[1] != 0
+    layouts = [(array.shape, array.strides) for array in call.arrays]
+    turned_a, turned_b = (letter != "n" for letter in call.trans)
+    order_a, order_b, order_out = orders
+    kind_a, kind_b, kind = kinds
+
+    def serve(a: Any, b: Any, out: Any) -> Any:
+        if not (type(a) is type(b) is type(out) is np.ndarray):
+            return NotImplemented
+        if not (a.dtype is kind_a and b.dtype is kind_b and out.dtype is kind):
+            return NotImplemented
+        if [(a.shape, a.strides), (b.shape, b.strides), (out.shape, out.strides)] != layouts:
+            return NotImplemented
+        # What overlaps, and what is not a multiple of its size away from another, has the slow path.
+        if not out.flags.writeable or np.may_share_memory(a, out) or np.may_share_memory(b, out):
+            return NotImplemented
+        if not (a.flags.aligned and b.flags.aligned and out.flags.aligned):
+            return NotImplemented
+        left = a.swapaxes(-2, -1) if turned_a else a
+        right = b.swapaxes(-2, -1) if turned_b else b
+        left = left.astype(kind, order_a) if order_a else left
+        right = right.astype(kind, order_b) if order_b else right
+        result = out if not order_out else out.copy() if reads else np.empty(out.shape, kind)
+        if inner(left, right, result) is NotImplemented:
+            return NotImplemented
+        if order_out:
+            out[...] = result
+        return out
+
+    return serve
 
 
 def looks(a: Layout, b: Layout) -> tuple[Any, ...]:
