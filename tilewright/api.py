@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tilewright.arrays.torch_ import listening
+from tilewright.arrays.torch_ import all_behind, listening, tensor_of
 from tilewright.arrays.tracing import untraced
 from tilewright.calls import chains, product
 from tilewright.calls.along import along, along_again
@@ -19,7 +19,7 @@ from tilewright.catalog import TARGETS
 from tilewright.errors import ArgumentError
 from tilewright.model import Gemm, GroupedProblem, Problem, parsed
 from tilewright.planning import alike, dispatch
-from tilewright.runtime import contraction_calls
+from tilewright.runtime import contraction_calls, host_calls
 from tilewright.runtime.call_cache import DEVICE, FAST, GEMM, INTO, NEW
 from tilewright.runtime.chain_calls import again
 from tilewright.runtime.gaps import is_gap
@@ -128,6 +128,10 @@ def matmul(
         result = calls(calls.memo, "matmul", a, b, out)
         if result is not NotImplemented:
             return result
+    if type(a) is not np.ndarray:
+        result = _of_tensors(host_calls.again, a, b, out)
+        if result is not NotImplemented:
+            return result
     if out is None and listening(a, b):
         return _doors().matmul(a, b)
     return product.matmul(a, b, out)
@@ -177,6 +181,11 @@ def gemm(
     calls = DEVICE.get(type(a))
     if calls is not None:
         result = calls.gemm(calls.memo, (alpha, beta, trans_a, trans_b), a, b, c, out, beta)
+        if result is not NotImplemented:
+            return result
+    if type(a) is not np.ndarray:
+        scalars = (alpha, beta, trans_a, trans_b)
+        result = _of_tensors(lambda *arrays: _gemm_before(scalars, *arrays), a, b, c, out)
         if result is not NotImplemented:
             return result
     if out is None and listening(a, b, *(() if c is None else (c,))):
@@ -524,6 +533,16 @@ def _gemm_of_pairs(
         if result is not NotImplemented:
             return result
     return product.gemm(Options.of(*scalars, pairs=True), a, b, c, out)
+
+
+def _of_tensors(before: Callable[..., Any], *values: Any) -> Any:
+    """What ``before`` remembers of the arrays behind PyTorch's tensors in this process's memory, the last of
+    which is ``out``; ``NotImplemented`` where it does, and for all else."""
+    arrays = all_behind(values)
+    made = NotImplemented if arrays is None else before(*arrays)
+    if made is NotImplemented or values[-1] is not None:
+        return made if made is NotImplemented else values[-1]
+    return tensor_of(np.asarray(made))
 
 
 def _gemm_before(tag: tuple[Any, ...], a: Any, b: Any, c: Any, out: Any) -> Any:

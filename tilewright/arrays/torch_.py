@@ -75,16 +75,49 @@ def shared(tensor: Any, name: str) -> Array:
             f"accepted: {name}.detach(), or any tensor under torch.no_grad()"
         )
     try:
-        plain = tensor.detach().resolve_conj().resolve_neg()
-        # Types that NumPy has not, or not of its own: the same memory under another name.
-        if plain.dtype == torch.bfloat16:
-            return plain.view(torch.int16).numpy().view(BFLOAT16)  # type: ignore[no-any-return]
-        if plain.dtype == torch.complex32:
-            return dtypes.paired(torch.view_as_real(plain).numpy())
-        array: Array = plain.numpy()
+        return behind(tensor.detach().resolve_conj().resolve_neg())
     except (TypeError, RuntimeError) as error:
         raise DTypeError(f"{name} is a tensor of {tensor.dtype} that NumPy cannot hold: {error}") from error
+
+
+def behind(tensor: Any) -> Array:
+    """The memory of a tensor without a gradient as an array. Raises ``TypeError`` or ``RuntimeError`` where
+    NumPy cannot hold it, or it is not what its memory says."""
+    torch: Any = sys.modules["torch"]
+    # Types that NumPy has not, or not of its own: the same memory under another name.
+    if tensor.dtype == torch.bfloat16:
+        return tensor.view(torch.int16).numpy().view(BFLOAT16)  # type: ignore[no-any-return]
+    if tensor.dtype == torch.complex32:
+        return dtypes.paired(torch.view_as_real(tensor).numpy())
+    array: Array = tensor.numpy()
     return array
+
+
+def all_behind(values: Sequence[Any]) -> list[Array | None] | None:
+    """The arrays behind tensors, None among them staying, where each one is a plain tensor in this process's
+    memory; None where one is anything else: on a GPU, of another class or of a type that NumPy has not, to be
+    conjugated, or to get a gradient; and where calls are traced."""
+    torch: Any = sys.modules.get("torch")
+    if torch is None or traced(torch):
+        return None
+    arrays: list[Array | None] = []
+    for number, value in enumerate(values):
+        if value is None:
+            arrays.append(None)
+        elif number and value is values[number - 1]:
+            arrays.append(arrays[-1])  # A result that is added to is one array, too.
+        elif type(value) is not torch.Tensor or not value.is_cpu:
+            return None
+        else:
+            if value.requires_grad:
+                if torch.is_grad_enabled():
+                    return None
+                value = value.detach()
+            try:
+                arrays.append(behind(value))
+            except (TypeError, RuntimeError):
+                return None
+    return arrays
 
 
 def tensor_of(array: Array) -> Any:

@@ -98,7 +98,9 @@ def _matmul_on(backend: Backend, a: Any, b: Any, out: Any, options: Options) -> 
     if done.plainly and x.own and y.own and given is target:
         arrays = x.array, y.array, result
         tag = TAGS[pairs] if options == PLAIN[pairs] else tag_of(options.math, options.deterministic)
-        backend.remember(done.bound, Call(tag, a, b, out, arrays, pairs=pairs), held=done.held)
+        # Calls in this process's memory are those on arrays, whatever has the memory.
+        into = out if backend.kind == "cuda" else given
+        backend.remember(done.bound, Call(tag, a, b, into, arrays, pairs=pairs), held=done.held)
     if given is not None and target is None:
         backend.assign(given, result)
     if out is not None:
@@ -189,6 +191,8 @@ def _gemm_on(
         scalars = (*scalars, DETERMINISTIC) if options.deterministic else scalars
         # A c that was copied first is a result that is updated in place.
         into = found.wrap(result) if moved and fresh else out
+        if backend.kind == "cpu":
+            into = result if moved and fresh else target
         arrays = spec.a, spec.b, result
         call = Call(
             *(scalars if memo is None else tag, a, b, into, arrays),

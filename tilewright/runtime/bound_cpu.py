@@ -175,9 +175,9 @@ class Host(NumpyArrays):
             host_calls.remember(call, function)
 
     def _by_python(self, bound: Any, call: Call, held: Held | None) -> Function | None:
-        """What serves calls of which some arrays are copied, or that are several launches; None where arrays
-        are vectors or of a type that is not NumPy's own."""
-        if min(array.ndim for array in call.arrays) < 2 or not self._numpys(call.arrays):
+        """What serves calls of which some arrays are copied, or that are several launches; None where some
+        are vectors."""
+        if min(array.ndim for array in call.arrays) < 2:
             return None
 
         def launched(a: Any, b: Any, out: Any) -> Any:
@@ -187,11 +187,6 @@ class Host(NumpyArrays):
         if held is None:
             return host_calls.by_copies(launched, call, ("", "", ""))
         return host_calls.by_copies(self.function(bound, held.arrays) or launched, call, held.orders)
-
-    @staticmethod
-    def _numpys(arrays: tuple[Layout, Layout, Layout]) -> bool:
-        """Whether arrays have NumPy's own types, which live for ever."""
-        return all(array.dtype is np.dtype(array.dtype.char) for array in arrays)
 
     def otherwise(
         self,

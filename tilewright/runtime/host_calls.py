@@ -37,6 +37,18 @@ def remember(call: Call, function: Function) -> None:
         call_cache.keep(NEW, (*look, *call.tag), (function, result.shape, result.dtype, maker(result)))
 
 
+def again(a: Layout, b: Layout, out: Layout | None) -> Any:
+    """``matmul`` of arrays like those of a call that was remembered; NotImplemented where there was none."""
+    if out is not None:
+        function = INTO.get((*looks(a, b), out.strides))
+        return NotImplemented if function is None else function(a, b, out)
+    found = FAST.get(looks(a, b))
+    if found is None:
+        return NotImplemented
+    function, shape, dtype, make = found
+    return function(a, b, make(shape, dtype))
+
+
 def known(call: Call) -> Function | None:
     """What serves a call of ``gemm`` into ``out`` like one that was remembered."""
     a, b, result = call.arrays
