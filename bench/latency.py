@@ -7,12 +7,15 @@ calls   one 8x8 pair, again and again (us): ``tw.matmul``, ``np.matmul``, ``tw.g
 axes    eight pairs whose batch is the last axis (us): ``tw.matmul`` with ``axes``, without and with ``out``,
         and ``tw.einsum``, beside the same kernel called with views that were there before and with views
         made for each call, and beside NumPy
+copies  eight pairs that no kernel takes as they are (us), beside NumPy's product of the same arrays or
+        PyTorch's: every second column, the batch last on one side, two types, two batch axes in turns; and
+        the pairs as tensors in this process's memory, where PyTorch is installed
 first   from the first ``plan()`` of a fresh process (imports done) to its first result (ms): with an empty
         ``TILEWRIGHT_HOME``, and again in later processes that find kernels on disk; and its parts
 gaps    the same pair without a record, in a home of its own, while such calls are counted and while not (us)
 batch   100 and 10,000 products end to end, a new result each time (us): ``tw.matmul`` against ``np.matmul``
 
-Figures are medians; those of one row of ``calls``, ``axes`` and ``batch`` were taken in turns.
+Figures are medians; those of one row of ``calls``, ``axes``, ``copies`` and ``batch`` were taken in turns.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ import sys
 import tempfile
 import timeit
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -233,6 +237,35 @@ def _asked(letter: str, n: int, split: bool, home: str) -> lines.Line:
     return answer
 
 
+def copies(letter: str, n: int, rounds: int) -> lines.Line:
+    """The cost of a few small products of arrays that are copied, cast or multiplied one by one, in us."""
+    a, b = stacks(letter, n, LAST)
+    last = np.moveaxis(b, 0, -1).copy().transpose(2, 0, 1)
+    other = a.astype({"s": "f8", "d": "f4", "c": "c16", "z": "c8"}[letter])
+    names: dict[str, Any] = {"tw": tw, "np": np, "a": a, "b": b, "last": last, "other": other}
+    names |= {"out": np.empty_like(a), "steps": np.repeat(a, 2, -1)[..., ::2]}
+    names |= {"rows": np.stack([a, a], 1), "turned": np.stack([b, b]).swapaxes(0, 1)}
+    made = {
+        "every second column": "steps, b",
+        "b with its batch last": "a, last",
+        "two types": "other, b",
+        "two batch axes in turns": "rows, turned",
+        "every second column, out": "steps, b, out",
+    }
+    statements: dict[str, str] = {}
+    for what, arguments in made.items():
+        statements |= {f"tw: {what}": f"tw.matmul({arguments})", f"np: {what}": f"np.matmul({arguments})"}
+    with suppress(ImportError):
+        import torch
+
+        names |= {"torch": torch, "x": torch.from_numpy(a), "y": torch.from_numpy(b)}
+        names["z"] = torch.empty_like(names["x"])
+        statements |= {"tw: tensors": "tw.matmul(x, y)", "torch: tensors": "torch.matmul(x, y)"}
+        statements |= {"tw: tensors, out": "tw.matmul(x, y, out=z)"}
+        statements |= {"torch: tensors, out": "torch.matmul(x, y, out=z)"}
+    return {"kind": "copies", "type": letter, "n": n, "batch": LAST, "us": clocked(statements, names, rounds)}
+
+
 # ---- the screen --------------------------------------------------------------------------------
 
 
@@ -297,7 +330,8 @@ def main() -> None:
     console = lines.console()
     device = dispatch.device()
     sink = lines.Sink(options.out, "latency", device, vars(options))
-    found: dict[str, list[lines.Line]] = {"calls": [], "axes": [], "gaps": [], "first": [], "batch": []}
+    one_by_one = {"calls": calls, "axes": axes, "copies": copies, "gaps": gaps}
+    found: dict[str, list[lines.Line]] = {kind: [] for kind in (*one_by_one, "first", "batch")}
 
     def add(line: lines.Line) -> None:
         sink.write({"date": lines.now()} | line)
@@ -306,21 +340,12 @@ def main() -> None:
     lines.busy(console)
     wanted = lines.words(options.parts)
     try:
-        if "calls" in wanted:
-            with kernels.pinned():
-                for letter in lines.letters(options.types):
-                    for n in lines.numbers(options.sizes):
-                        add(calls(letter, n, options.rounds))
-        if "axes" in wanted:
-            with kernels.pinned():
-                for letter in lines.letters(options.types):
-                    for n in lines.numbers(options.sizes):
-                        add(axes(letter, n, options.rounds))
-        if "gaps" in wanted:
-            with kernels.pinned():
-                for letter in lines.letters(options.types):
-                    for n in lines.numbers(options.sizes):
-                        add(gaps(letter, n, options.rounds))
+        for part, measure in one_by_one.items():
+            if part in wanted:
+                with kernels.pinned():
+                    for letter in lines.letters(options.types):
+                        for n in lines.numbers(options.sizes):
+                            add(measure(letter, n, options.rounds))
         if "batch" in wanted:
             for letter in lines.letters(options.types):
                 for n in lines.numbers(options.sizes):
@@ -335,6 +360,7 @@ def main() -> None:
     for kind, draw in (
         ("calls", lambda rows: _calls_table(rows, "one product, us a call")),
         ("axes", lambda rows: _calls_table(rows, f"{LAST} products along the last axis, us a call")),
+        ("copies", lambda rows: _calls_table(rows, f"{LAST} products of arrays to be copied, us a call")),
         ("gaps", _gaps_table),
         ("first", _first_table),
         ("batch", _batch_table),
@@ -346,7 +372,8 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     parser = lines.parser("bench.latency", __doc__)
     add = parser.add_argument
-    add("--parts", default="calls,axes,first,batch", help="calls, axes, gaps, first, batch; all but gaps")
+    parts = "calls, axes, copies, gaps, first, batch (default: all but copies and gaps)"
+    add("--parts", default="calls,axes,first,batch", help=parts)
     add("--types", default="d", help="of calls and batches, any of s, d, c, z (default: d)")
     add("--sizes", default="8", help=f"of calls and batches, {lines.SIZES} (default: 8)")
     add("--batches", default="100,10000", help="default: 100,10000")

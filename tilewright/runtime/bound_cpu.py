@@ -24,7 +24,7 @@ from tilewright.forks import making
 from tilewright.loading import load
 from tilewright.model import Plan
 from tilewright.runtime import build, gaps, host_calls
-from tilewright.runtime.backend import Call, Function, Held
+from tilewright.runtime.backend import Call, Function, Held, Order
 from tilewright.runtime.fastcall_cpu import native
 from tilewright.runtime.multiplying import RANK_MAX
 from tilewright.runtime.team import find_team
@@ -184,9 +184,9 @@ class Host(NumpyArrays):
             self.run(bound, a, b, out)
             return out
 
-        if held is None:
-            return host_calls.by_copies(launched, call, ("", "", ""))
-        return host_calls.by_copies(self.function(bound, held.arrays) or launched, call, held.orders)
+        builtin = None if held is None else self.function(bound, held.arrays)
+        orders: tuple[Order, Order, Order] = ("", "", "") if held is None else held.orders
+        return host_calls.by_copies(builtin or launched, call, orders, builtin is not None)
 
     def otherwise(
         self,

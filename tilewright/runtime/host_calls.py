@@ -92,32 +92,30 @@ def by_numpy(
     return call
 
 
-def by_copies(inner: Function, call: Call, orders: tuple[Order, Order, Order]) -> Function:
+def by_copies(inner: Function, call: Call, orders: tuple[Order, Order, Order], checks: bool) -> Function:
     """What serves calls on arrays with the layouts of a call's, some of which are copied, or cast, first, in
-    the ``orders`` of ``Held``; ``inner`` serves the copies, and what is taken as it is."""
-    kinds, reads = [array.dtype for array in call.arrays], call.scalars[1] != 0
-    layouts = [(array.shape, array.strides) for array in call.arrays]
+    the ``orders`` of ``Held``; ``inner`` serves the copies, and what is taken as it is.
+
+    Shapes and strides of the arguments are those of the key that it is found by. ``checks``: ``inner`` looks
+    at what it gets, as builtins do; else its arrays are looked at here.
+    """
+    kind_a, kind_b, kind = (array.dtype for array in call.arrays)
+    shape, reads = call.arrays[2].shape, call.scalars[1] != 0
     turned_a, turned_b = (letter != "n" for letter in call.trans)
     order_a, order_b, order_out = orders
-    kind_a, kind_b, kind = kinds
 
     def serve(a: Any, b: Any, out: Any) -> Any:
-        if not (type(a) is type(b) is type(out) is np.ndarray):
+        if not (type(a) is type(b) is type(out) is np.ndarray and out.shape == shape):
             return NotImplemented
         if not (a.dtype is kind_a and b.dtype is kind_b and out.dtype is kind):
             return NotImplemented
-        if [(a.shape, a.strides), (b.shape, b.strides), (out.shape, out.strides)] != layouts:
-            return NotImplemented
-        # What overlaps, and what is not a multiple of its size away from another, has the slow path.
-        if not out.flags.writeable or np.may_share_memory(a, out) or np.may_share_memory(b, out):
-            return NotImplemented
-        if not (a.flags.aligned and b.flags.aligned and out.flags.aligned):
+        if not (checks or apart(a, b, out)) or (order_out and not out.flags.writeable):
             return NotImplemented
         left = a.swapaxes(-2, -1) if turned_a else a
         right = b.swapaxes(-2, -1) if turned_b else b
         left = left.astype(kind, order_a) if order_a else left
         right = right.astype(kind, order_b) if order_b else right
-        result = out if not order_out else out.copy() if reads else np.empty(out.shape, kind)
+        result = out if not order_out else out.copy() if reads else np.empty(shape, kind)
         if inner(left, right, result) is NotImplemented:
             return NotImplemented
         if order_out:
@@ -125,6 +123,13 @@ def by_copies(inner: Function, call: Call, orders: tuple[Order, Order, Order]) -
         return out
 
     return serve
+
+
+def apart(a: Array, b: Array, out: Array) -> bool:
+    """Whether a result may be written where arguments are read, each element at a multiple of its size."""
+    if not out.flags.writeable or np.may_share_memory(a, out) or np.may_share_memory(b, out):
+        return False
+    return bool(a.flags.aligned and b.flags.aligned and out.flags.aligned)
 
 
 def looks(a: Layout, b: Layout) -> tuple[Any, ...]:
