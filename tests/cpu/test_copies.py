@@ -11,7 +11,8 @@ from tests.cpu.laid import Laid
 from tilewright.model import DTYPES, Interleaved, Problem
 from tilewright.stencils.cpu.compact.conflicts import sets_of
 from tilewright.stencils.cpu.compact.stencil import CompactStencil, copied
-from tilewright.targets.cpu import named, processor
+from tilewright.stencils.cpu.ir import LAYOUT, launched, layout_words
+from tilewright.targets.cpu import llvm, named, processor
 
 pytestmark = pytest.mark.cpu
 
@@ -84,6 +85,27 @@ def test_results_that_lie_apart_are_right(letter: str, store: str, apart: int) -
         want = np.moveaxis(wanted(some, count), 2, 0).reshape(count, -1)
         np.testing.assert_allclose(found[:, :15], want, rtol=tolerance, atol=tolerance)
         assert (found[:, 15:] == some.values[2][:, 15:]).all()
+
+
+def test_a_result_between_its_elements_is_not_streamed() -> None:
+    """C lies half an element behind a line, where no vector of it can be written past the caches."""
+    device = processor.probe()
+    some = laid("d", 1000, ALIKE, 0)
+    config = STENCIL.default(some.p, device).with_(copies=4, store="staged")
+    kernel = llvm.load(llvm.compile(STENCIL.source(some.p, config, device), device))
+    memory = np.zeros(8 * some.values[2].size + 128, np.uint8)
+    first = -memory.ctypes.data % 64 + 4
+    block = np.array([0] * (LAYOUT // 8) + list(layout_words(some.p)), np.int64)
+    a, b, _ = some.operands
+    strides, number = launched(some.p)
+    llvm.PROTOTYPE(kernel.address)(
+        a.address, b.address, memory.ctypes.data + first, *strides, number, block.ctypes.data
+    )
+    found = np.frombuffer(memory[first : first + 8 * some.values[2].size].tobytes())
+    found = found.reshape(some.values[2].shape)
+    np.testing.assert_allclose(found[..., :1000], wanted(some, 1000), rtol=1e-12, atol=1e-12)
+    assert not memory[:first].any()
+    assert not found[..., 1000:].any()
 
 
 @pytest.mark.parametrize("letter", "sz")

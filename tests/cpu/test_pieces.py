@@ -106,6 +106,19 @@ def test_several_batch_axes_and_operands_that_are_shared(counted: list[bool]) ->
     assert any(counted)
 
 
+def test_what_pieces_share_is_copied_once() -> None:
+    """That is the very array; every other piece is a view of its own."""
+    values = np.zeros((1, 6, 10))
+    shared = values[..., ::2]
+    cut = pieces.Cut(-3, 10)
+    assert cut.piece(shared, 0, 10) is cut.piece(shared, 10, 20) is shared
+    buffer = pieces.Buffer(HOST, shared)
+    assert not buffer.taken(shared, True).any()
+    values[...] = 1
+    assert not buffer.taken(shared, True).any()
+    assert buffer.taken(values[..., ::2], True).all()
+
+
 def test_what_overlaps_is_not_cut(counted: list[bool]) -> None:
     """A piece that is written must not be one that is still to be read."""
     rng = np.random.default_rng(5)

@@ -577,7 +577,7 @@ loop97:
   %v111 = load i64, ptr %v94, align 8
   %v112 = icmp ugt i64 %v110, %v111
   %v113 = select i1 %v112, i64 %v110, i64 %v111
-  store i64 %v113, ptr %v94
+  store i64 %v113, ptr %v94, align 8
   br label %latch98
 latch98:
   %v114 = add i64 %loop97.i, 1
@@ -605,7 +605,7 @@ loop118:
   %v132 = load i64, ptr %v94, align 8
   %v133 = icmp ugt i64 %v131, %v132
   %v134 = select i1 %v133, i64 %v131, i64 %v132
-  store i64 %v134, ptr %v94
+  store i64 %v134, ptr %v94, align 8
   br label %latch119
 latch119:
   %v135 = add i64 %loop118.i, 1
@@ -633,7 +633,7 @@ loop139:
   %v153 = load i64, ptr %v94, align 8
   %v154 = icmp ugt i64 %v152, %v153
   %v155 = select i1 %v154, i64 %v152, i64 %v153
-  store i64 %v155, ptr %v94
+  store i64 %v155, ptr %v94, align 8
   br label %latch140
 latch140:
   %v156 = add i64 %loop139.i, 1
@@ -668,7 +668,7 @@ loop165:
   %v179 = load i64, ptr %v162, align 8
   %v180 = icmp ugt i64 %v178, %v179
   %v181 = select i1 %v180, i64 %v178, i64 %v179
-  store i64 %v181, ptr %v162
+  store i64 %v181, ptr %v162, align 8
   br label %latch166
 latch166:
   %v182 = add i64 %loop165.i, 1
@@ -696,7 +696,7 @@ loop186:
   %v200 = load i64, ptr %v162, align 8
   %v201 = icmp ugt i64 %v199, %v200
   %v202 = select i1 %v201, i64 %v199, i64 %v200
-  store i64 %v202, ptr %v162
+  store i64 %v202, ptr %v162, align 8
   br label %latch187
 latch187:
   %v203 = add i64 %loop186.i, 1
@@ -724,7 +724,7 @@ loop207:
   %v221 = load i64, ptr %v162, align 8
   %v222 = icmp ugt i64 %v220, %v221
   %v223 = select i1 %v222, i64 %v220, i64 %v221
-  store i64 %v223, ptr %v162
+  store i64 %v223, ptr %v162, align 8
   br label %latch208
 latch208:
   %v224 = add i64 %loop207.i, 1

@@ -114,6 +114,7 @@ class Buffer:
     def __init__(self, backend: Backend, piece: Array):
         self.backend, self.values = backend, backend.empty(piece.shape, piece.dtype)
         self.rows: Array | None = None
+        self.held: Array | None = None
         order = sorted(range(piece.ndim), key=lambda axis: -abs(piece.strides[axis]))
         shape = [piece.shape[axis] for axis in order]
         steps = [abs(piece.strides[axis]) for axis in order if piece.shape[axis] > 1]
@@ -124,8 +125,9 @@ class Buffer:
             self.rows = wide[..., : shape[-1]].transpose(back)
 
     def taken(self, piece: Array, values: bool) -> Layout:
-        """The buffer in place of a piece, ``values`` and all."""
-        if values:
+        """The buffer in place of a piece, ``values`` and all. What pieces share is copied once."""
+        if values and piece is not self.held:
+            self.held = piece
             rows: Layout = piece
             if self.rows is not None:
                 self.backend.assign(self.rows, piece)

@@ -43,7 +43,8 @@ class Blocks(Span):
         self.scalars = load_scalars(ir, self.p)
         self.lanes, self.size = self.width * self.vectors, ir.bits // 8
         self.line = LINE_BYTES // self.size
-        self._open(turns(self.c))
+        self.block = self._turns()
+        self._open()
 
         def block(first: str) -> None:
             self.begin = first
@@ -54,10 +55,14 @@ class Blocks(Span):
         self._close()
         return ir
 
-    def _open(self, block: int) -> None:
-        """The buffers, for blocks of so many turns."""
-        p, self.block = self.p, block
-        self.pitch = self.line + block * self.lanes
+    def _turns(self) -> int:
+        """How many make up a block."""
+        return turns(self.c)
+
+    def _open(self) -> None:
+        """The buffers."""
+        p = self.p
+        self.pitch = self.line + self.block * self.lanes
         self.results = self.ir.let(f"alloca {self.ir.real}, i64 {p.m * p.n * self.pitch}, align 64")
 
     def _leave(self, first: str) -> None:

@@ -44,19 +44,21 @@ def copied(p: Problem, block: int, lanes: int) -> int:
 class Copies(Blocks):
     """The writer of ``copies``: the products of whole blocks of matrices, whose rows are copied."""
 
-    def _open(self, block: int) -> None:
-        ir, block = self.ir, self.c["copies"]
-        self.apart = apart(block * self.lanes, self.line)
+    def _turns(self) -> int:
+        return int(self.c["copies"])
+
+    def _open(self) -> None:
+        ir = self.ir
+        self.apart = apart(self.block * self.lanes, self.line)
         self.held = {
             at: ir.let(f"alloca {ir.real}, i64 {table.rows * table.columns * self.apart}, align 64")
             for at, table in enumerate(self.tables[:2])
             if self.p.strides[at]
         }
         if self.scattered:
-            self.block = block
             self._scattering()
         else:
-            super()._open(block)
+            super()._open()
 
     def _block(self, first: str) -> None:
         """A copy of what a block reads, and its turns."""

@@ -80,7 +80,7 @@ class Entry:
         return ir
 
     def _conflict(self, block: str) -> str:
-        """Whether rows of matrices conflict."""
+        """Whether rows of matrices conflict, and may be copied."""
         ir, size = self.ir, self.ir.bits // 8
 
         def offset(word: str) -> str:
@@ -88,7 +88,15 @@ class Entry:
             return ir.let(f"mul i64 {ir.let(f'load i64, ptr {at}, align 8')}, {size}")
 
         sets = sets_of(self.p, self.device, self.per_turn * self.unit * size)
-        return conflicting(ir, self.p, sets, offset)
+        found = conflicting(ir, self.p, sets, offset)
+        past = (self.stream or self.staged) and self.p.stride_c == 1
+        return ir.let(f"and i1 {found}, {self._even('%C')}") if past else found
+
+    def _even(self, c: str) -> str:
+        """Whether C lies at a multiple of the size of a real: parts of lines are counted in reals."""
+        ir = self.ir
+        odd = ir.let(f"and i64 {ir.let(f'ptrtoint ptr {c} to i64')}, {ir.bits // 8 - 1}")
+        return ir.let(f"icmp eq i64 {odd}, 0")
 
     def _packs(self, words: Sequence[str], steps: Sequence[str], block: str) -> None:
         """All packs at once, and the end of the entry, where elements of all operands follow one another by
@@ -184,10 +192,7 @@ class Entry:
             call("stream", head, end, some(head, end, steady))
             apart = ir.let(f"xor i1 {steady}, true")
         if self.block:
-            # Parts of lines are counted in reals, so C lies at a multiple of their size.
-            place = ir.let(f"ptrtoint ptr {bases[2]} to i64")
-            even = ir.let(f"icmp eq i64 {ir.let(f'and i64 {place}, {ir.bits // 8 - 1}')}, 0")
-            there = ir.let(f"and i1 {apart}, {even}")
+            there = ir.let(f"and i1 {apart}, {self._even(bases[2])}")
             if self.copies:
                 there = ir.let(f"select i1 {self.conflict}, i1 false, i1 {there}")
             begin = ir.let(f"select i1 {there}, i64 {self._in_blocks(count, self.block)}, i64 {head}")
