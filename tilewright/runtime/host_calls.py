@@ -96,20 +96,22 @@ def by_copies(inner: Function, call: Call, orders: tuple[Order, Order, Order], c
     """What serves calls on arrays with the layouts of a call's, some of which are copied, or cast, first, in
     the ``orders`` of ``Held``; ``inner`` serves the copies, and what is taken as it is.
 
-    Shapes and strides of the arguments are those of the key that it is found by. ``checks``: ``inner`` looks
-    at what it gets, as builtins do; else its arrays are looked at here.
+    ``checks``: ``inner`` looks at all that it gets, as builtins do; else the arguments are looked at here.
     """
     kind_a, kind_b, kind = (array.dtype for array in call.arrays)
     shape, reads = call.arrays[2].shape, call.scalars[1] != 0
     turned_a, turned_b = (letter != "n" for letter in call.trans)
     order_a, order_b, order_out = orders
+    layouts = [(array.shape, array.strides) for array in call.arrays]
 
     def serve(a: Any, b: Any, out: Any) -> Any:
         if not (type(a) is type(b) is type(out) is np.ndarray and out.shape == shape):
             return NotImplemented
         if not (a.dtype is kind_a and b.dtype is kind_b and out.dtype is kind):
             return NotImplemented
-        if not (checks or apart(a, b, out)) or (order_out and not out.flags.writeable):
+        if not checks and not (apart(a, b, out) and [(x.shape, x.strides) for x in (a, b, out)] == layouts):
+            return NotImplemented
+        if order_out and not out.flags.writeable:
             return NotImplemented
         left = a.swapaxes(-2, -1) if turned_a else a
         right = b.swapaxes(-2, -1) if turned_b else b
