@@ -11,9 +11,9 @@ demo: $(READY)
 # What measures nothing shares the cores; what times or counts this processor has them for itself. An interpreter
 # of kernels takes most of the tier compile, and would be slowed down where lines are counted. SHARED: what
 # measures nothing of the tier cpu. Folders are tiers: looking through all tests takes every process 15 s.
-SHARED := amx bad_einsum batch_last blocked build chain cli compact copies cores einsum entries examples export farm \
-	fast_calls folds fork forms gemm halves kept kernels lanes libraries matmul numpy_rules opt_einsum plans \
-	processors sme space_pages steady stores tensors torch unload verify workspace
+SHARED := amx bad_einsum batch_last blocked build chain cli compact copied_calls copies cores einsum entries examples \
+	export farm fast_calls folds fork forms gemm halves host_tensors kept kernels lanes libraries matmul numpy_rules \
+	opt_einsum pieces plans processors sme space_pages steady stores tensors torch unload verify workspace
 SHARING := $(SHARED:%=tests/cpu/test_%.py) $(addprefix tests/cpu/,cublaslt jax patches launching tile)
 test: $(READY)
 	@$(BIN)/python -m pytest -n auto --dist worksteal $(COUNT) tests/pure
