@@ -53,12 +53,12 @@ def wanted(some: Laid, count: int, shared: str = "") -> np.ndarray:
 
 @pytest.mark.parametrize("letter", "sdcz")
 @pytest.mark.parametrize("store", ["plain", "staged", "update", "shared"])
-@pytest.mark.parametrize("copies", [2, 16])
-def test_rows_that_are_copied_are_right(letter: str, store: str, copies: int) -> None:
-    """From no whole block to several and a rest, with rows of C of every distance from a line."""
+def test_rows_that_are_copied_are_right(letter: str, store: str) -> None:
+    """From no whole block to several and a rest, with rows of C of several distances from a line."""
     device, shared = processor.probe(), "b" if store == "shared" else ""
-    for count in (7, 515, 1000):
-        for shift in (0, 1, 3):
+    copies = 2 if letter in "sz" else 16
+    for count, shifts in ((7, (1,)), (515, (0, 3)), (1000, (1,))):
+        for shift in shifts:
             some = laid(letter, count, ALIKE, shift, "1" if store == "update" else "0", shared=shared)
             config = STENCIL.default(some.p, device).with_(copies=copies)
             config = config.with_(store="staged" if store == "staged" else "plain")
@@ -77,14 +77,14 @@ def test_rows_that_are_copied_are_right(letter: str, store: str, copies: int) ->
 def test_results_that_lie_apart_are_right(letter: str, store: str, apart: int) -> None:
     """What is not a whole block follows what was copied, also in the buffer on the way to memory."""
     device = processor.probe()
-    for count in (515, 1000):
-        some = laid(letter, count, ALIKE, 1, apart=apart)
-        config = STENCIL.default(some.p, device).with_(copies=4, store=store)
-        found = some.run(config, device)
-        tolerance = 1e-4 if letter in "sc" else 1e-12
-        want = np.moveaxis(wanted(some, count), 2, 0).reshape(count, -1)
-        np.testing.assert_allclose(found[:, :15], want, rtol=tolerance, atol=tolerance)
-        assert (found[:, 15:] == some.values[2][:, 15:]).all()
+    count = 515
+    some = laid(letter, count, ALIKE, 1, apart=apart)
+    config = STENCIL.default(some.p, device).with_(copies=4, store=store)
+    found = some.run(config, device)
+    tolerance = 1e-4 if letter in "sc" else 1e-12
+    want = np.moveaxis(wanted(some, count), 2, 0).reshape(count, -1)
+    np.testing.assert_allclose(found[:, :15], want, rtol=tolerance, atol=tolerance)
+    assert (found[:, 15:] == some.values[2][:, 15:]).all()
 
 
 def test_a_result_between_its_elements_is_not_streamed() -> None:
