@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tilewright.arrays.torch_ import all_behind, listening, tensor_of
-from tilewright.arrays.tracing import untraced
+from tilewright.arrays.tracing import settled, untraced
 from tilewright.calls import chains, product
 from tilewright.calls.along import along, along_again
 from tilewright.calls.executable import Executable, executable
@@ -128,7 +128,7 @@ def matmul(
         result = calls(calls.memo, "matmul", a, b, out)
         if result is not NotImplemented:
             return result
-    if type(a) is not np.ndarray:
+    if type(a) is not np.ndarray and settled():
         result = _of_tensors(host_calls.again, a, b, out)
         if result is not NotImplemented:
             return result
@@ -183,7 +183,7 @@ def gemm(
         result = calls.gemm(calls.memo, (alpha, beta, trans_a, trans_b), a, b, c, out, beta)
         if result is not NotImplemented:
             return result
-    if type(a) is not np.ndarray:
+    if type(a) is not np.ndarray and settled():
         scalars = (alpha, beta, trans_a, trans_b)
         result = _of_tensors(lambda *arrays: _gemm_before(scalars, *arrays), a, b, c, out)
         if result is not NotImplemented:

@@ -106,7 +106,7 @@ def all_behind(values: Sequence[Any]) -> list[Array | None] | None:
             arrays.append(None)
         elif number and value is values[number - 1]:
             arrays.append(arrays[-1])  # A result that is added to is one array, too.
-        elif type(value) is not torch.Tensor or not value.is_cpu:
+        elif type(value) is not torch.Tensor or value.device.type != "cpu":
             return None
         else:
             if value.requires_grad:

@@ -40,6 +40,12 @@ def untraced(function: F) -> F:
 
 
 @untraced
+def settled() -> bool:
+    """Whether the tracer, where there is one, leaves the frames of this package alone by now."""
+    return bool(_passed_over) or "torch._dynamo.trace_rules" not in sys.modules
+
+
+@untraced
 def pass_over() -> None:
     """Has the tracer, where there is one, leave the frames of this package alone from now on.
 
