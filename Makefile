@@ -8,6 +8,7 @@ READY := .venv/ready
 demo: $(READY)
 	@$(BIN)/tilewright demo
 
+# Sweeps on the interpreter of PTX have every second case here, and all in ``pytest tests/compile``.
 # What measures nothing shares the cores; what times or counts this processor has them for itself. An interpreter
 # of kernels takes most of the tier compile, and would be slowed down where lines are counted. SHARED: what
 # measures nothing of the tier cpu. Folders are tiers: looking through all tests takes every process 15 s.
@@ -17,7 +18,7 @@ SHARED := amx bad_einsum batch_last blocked build chain cli compact copied_calls
 SHARING := $(SHARED:%=tests/cpu/test_%.py) $(addprefix tests/cpu/,cublaslt jax patches launching tile)
 test: $(READY)
 	@$(BIN)/python -m pytest -n auto --dist worksteal $(COUNT) tests/pure
-	@$(BIN)/python -m pytest -n auto --dist worksteal tests/compile
+	@$(BIN)/python -m pytest -n auto --dist worksteal --narrow tests/compile
 	@$(BIN)/python -m pytest -n auto --dist worksteal $(COUNT_NEXT) $(SHARING)
 	@$(BIN)/python -m pytest $(COUNT_ON) $(addprefix --ignore=,$(SHARING)) tests/cpu tests/cuda
 

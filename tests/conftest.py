@@ -28,6 +28,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="Write the files of tests/golden anew instead of comparing.",
     )
+    parser.addoption(
+        "--narrow",
+        action="store_true",
+        help="Take every second case of long sweeps on the interpreter of PTX.",
+    )
 
 
 @pytest.fixture(scope="session", autouse=True)
