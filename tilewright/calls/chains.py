@@ -9,7 +9,7 @@ nothing that could be told from noise.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tilewright.arrays.chains import ChainJob, chain_of, right_first
@@ -195,4 +195,4 @@ def _multiply(backend: Backend, spec: ProductSpec, out: Layout) -> None:
         return
     done = product.run(backend, spec, out, fresh=True)
     if done.plainly:
-        backend.remember(done.bound, call, held=done.held)
+        backend.remember(done.bound, replace(call, held=done.held))

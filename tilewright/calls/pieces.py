@@ -23,7 +23,7 @@ from tilewright.runtime.backend import Backend
 PIECE = 2 << 20
 """Bytes of operands and results of a piece, for each core. 30,000 products of 9x9 in float64 on one core of a
 Zen 3, of which one array has its batch last: 6.4 to 7 ms by pieces of one or two MB, 8 to 10 by a quarter of
-that, where calls cost as much as copies, and 8.4 (an operand) and 18 (the result) in one piece."""
+that, where calls cost as much as copies, and 7.9 to 8.4 (an operand) and 18 (the result) in one piece."""
 PAGE, LINE, WAYS = 4096, 64, 8
 """Bytes of a page and of a line, and the ways of a first-level cache, of a page each."""
 LEAST = 4

@@ -100,7 +100,7 @@ def _matmul_on(backend: Backend, a: Any, b: Any, out: Any, options: Options) -> 
         tag = TAGS[pairs] if options == PLAIN[pairs] else tag_of(options.math, options.deterministic)
         # Calls in this process's memory are those on arrays, whatever has the memory.
         into = out if backend.kind == "cuda" else given
-        backend.remember(done.bound, Call(tag, a, b, into, arrays, pairs=pairs), held=done.held)
+        backend.remember(done.bound, Call(tag, a, b, into, arrays, pairs=pairs, held=done.held))
     if given is not None and target is None:
         backend.assign(given, result)
     if out is not None:
@@ -196,9 +196,9 @@ def _gemm_on(
         arrays = spec.a, spec.b, result
         call = Call(
             *(scalars if memo is None else tag, a, b, into, arrays),
-            *(options.scalars, options.trans, options.pairs, moved),
+            *(options.scalars, options.trans, options.pairs, moved, done.held),
         )
-        backend.remember(done.bound, call, memo, done.held)
+        backend.remember(done.bound, call, memo)
     if target is not None and fresh:
         backend.assign(target, result)
     return out if out is not None else found.wrap(result)

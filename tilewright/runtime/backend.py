@@ -22,13 +22,27 @@ from tilewright.runtime.chain_calls import Arguments
 Function = Callable[[Any, Any, Any], Any]
 
 
+Order = Literal["", "C", "K"]
+"""NumPy's orders of a copy; "" for no copy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What ran in place of a call's arrays, which overlap nowhere, and in which orders they are copied,
+    or cast, for it."""
+
+    arrays: tuple[Layout, Layout, Layout]
+    orders: tuple[Order, Order, Order]
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """A call, as it is remembered.
 
     ``tag`` tells the public function and its options apart. ``a``, ``b`` and ``out`` are the caller's,
     ``out`` None where the result is new; ``arrays`` are the same, and the result, as arrays. ``moved``: an
-    update was copied into the result first, which is ``out`` then if it is new.
+    update was copied into the result first, which is ``out`` then if it is new. ``held``: what ran in place
+    of ``arrays``, None where that is they themselves.
     """
 
     tag: Any
@@ -40,18 +54,7 @@ class Call:
     trans: tuple[str, str] = ("n", "n")
     pairs: bool = False
     moved: bool = False
-
-
-Order = Literal["", "C", "K"]
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """What ran in place of a call's arrays, which overlap nowhere, and in which order (NumPy's "C" and "K")
-    they are copied, or cast, for it; "" for those that are taken as they are."""
-
-    arrays: tuple[Layout, Layout, Layout]
-    orders: tuple[Order, Order, Order]
+    held: Held | None = None
 
 
 class Backend(ArrayBackend, Protocol):
@@ -110,13 +113,6 @@ class Backend(ArrayBackend, Protocol):
         """What serves calls of ``gemm`` on arrays like these that no kernel was planned for; None where the
         slow path has to."""
 
-    def remember(
-        self,
-        bound: Any,
-        call: Call,
-        memo: dict[Any, Any] | None = None,
-        held: Held | None = None,
-    ) -> None:
-        """Do calls like this one the short way from now on; ``memo``: that of a plan, None for all calls'.
-        ``held``: what ran in place of the call's arrays, None where that is they themselves; a GPU remembers
-        no such calls."""
+    def remember(self, bound: Any, call: Call, memo: dict[Any, Any] | None = None) -> None:
+        """Do calls like this one the short way from now on; ``memo``: that of a plan, None for all calls'. A
+        GPU remembers none whose arrays were copied."""

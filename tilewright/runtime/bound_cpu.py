@@ -24,7 +24,7 @@ from tilewright.forks import making
 from tilewright.loading import load
 from tilewright.model import Plan
 from tilewright.runtime import build, gaps, host_calls
-from tilewright.runtime.backend import Call, Function, Held, Order
+from tilewright.runtime.backend import Call, Function
 from tilewright.runtime.fastcall_cpu import native
 from tilewright.runtime.multiplying import RANK_MAX
 from tilewright.runtime.team import find_team
@@ -152,19 +152,13 @@ class Host(NumpyArrays):
         found: Function | None = bound.function(*arrays)
         return found
 
-    def remember(
-        self,
-        bound: Any,
-        call: Call,
-        memo: dict[Any, Any] | None = None,
-        held: Held | None = None,
-    ) -> None:
+    def remember(self, bound: Any, call: Call, memo: dict[Any, Any] | None = None) -> None:
         if call.pairs:
             return  # Arrays of pairs are other ones than those of complex half that kernels compare.
         if bound is not None:
-            function = None if held is not None else self.function(bound, call.arrays)
+            function = None if call.held is not None else self.function(bound, call.arrays)
             if function is None:
-                function = self._by_python(bound, call, held)
+                function = self._by_python(bound, call)
         elif not self._numpy_does(call.arrays[-1].dtype):
             return
         elif isinstance(call.tag, str):
@@ -174,7 +168,7 @@ class Host(NumpyArrays):
         if function is not None:
             host_calls.remember(call, function)
 
-    def _by_python(self, bound: Any, call: Call, held: Held | None) -> Function | None:
+    def _by_python(self, bound: Any, call: Call) -> Function | None:
         """What serves calls of which some arrays are copied, or that are several launches; None where some
         are vectors."""
         if min(array.ndim for array in call.arrays) < 2:
@@ -184,9 +178,8 @@ class Host(NumpyArrays):
             self.run(bound, a, b, out)
             return out
 
-        builtin = None if held is None else self.function(bound, held.arrays)
-        orders: tuple[Order, Order, Order] = ("", "", "") if held is None else held.orders
-        return host_calls.by_copies(builtin or launched, call, orders, builtin is not None)
+        builtin = None if call.held is None else self.function(bound, call.held.arrays)
+        return host_calls.by_copies(builtin or launched, call, builtin is not None)
 
     def otherwise(
         self,

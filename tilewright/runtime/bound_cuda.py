@@ -31,7 +31,7 @@ from tilewright.errors import ArgumentError, DeviceError, RoomError
 from tilewright.forks import making
 from tilewright.model import Config, Kernel, Plan, Problem
 from tilewright.runtime import build, chain_calls, cublas, cublaslt, device_calls, fastcall_cuda, launch
-from tilewright.runtime.backend import Call, Function, Held
+from tilewright.runtime.backend import Call, Function
 from tilewright.runtime.bound_kernel import BoundKernel, started
 from tilewright.runtime.roomless import PROMISED, Roomless, needs_room
 from tilewright.store import binaries
@@ -344,15 +344,9 @@ class Gpu(GpuArrays):
     def otherwise(self, *_: Any) -> None:
         return None
 
-    def remember(
-        self,
-        bound: Any,
-        call: Call,
-        memo: dict[Any, Any] | None = None,
-        held: Held | None = None,
-    ) -> None:
+    def remember(self, bound: Any, call: Call, memo: dict[Any, Any] | None = None) -> None:
         """Do calls like this one the short way from now on."""
-        if held is not None:
+        if call.held is not None:
             return
         run = None if bound is None else bound.run
         if run is None and call.arrays[2].dtype == COMPLEX_HALF:

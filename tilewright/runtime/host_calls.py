@@ -92,16 +92,17 @@ def by_numpy(
     return call
 
 
-def by_copies(inner: Function, call: Call, orders: tuple[Order, Order, Order], checks: bool) -> Function:
-    """What serves calls on arrays with the layouts of a call's, some of which are copied, or cast, first, in
-    the ``orders`` of ``Held``; ``inner`` serves the copies, and what is taken as it is.
+def by_copies(inner: Function, call: Call, checks: bool) -> Function:
+    """What serves calls on arrays with the layouts of a call's, some of which are copied, or cast, first, as
+    its ``held`` says; ``inner`` serves the copies, and what is taken as it is.
 
     ``checks``: ``inner`` looks at all that it gets, as builtins do; else the arguments are looked at here.
     """
     kind_a, kind_b, kind = (array.dtype for array in call.arrays)
     shape, reads = call.arrays[2].shape, call.scalars[1] != 0
     turned_a, turned_b = (letter != "n" for letter in call.trans)
-    order_a, order_b, order_out = orders
+    as_they_are: tuple[Order, Order, Order] = ("", "", "")
+    order_a, order_b, order_out = as_they_are if call.held is None else call.held.orders
     layouts = [(array.shape, array.strides) for array in call.arrays]
 
     def serve(a: Any, b: Any, out: Any) -> Any:
