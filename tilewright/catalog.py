@@ -79,6 +79,7 @@ STENCILS: Table[Stencil] = Table(
         "tiny": Row("cuda", "tilewright.stencils.cuda.tiny.stencil:TinyStencil"),
         "panel": Row("cuda", "tilewright.stencils.cuda.panel.stencil:PanelStencil"),
         "inner": Row("cuda", "tilewright.stencils.cuda.inner.stencil:InnerStencil"),
+        "vector": Row("cuda", "tilewright.stencils.cuda.vector.stencil:VectorStencil"),
         "tensor": Row("cuda", "tilewright.stencils.cuda.tensor.stencil:TensorStencil"),
         "classic": Row("cuda", "tilewright.stencils.cuda.classic.stencil:ClassicStencil"),
         "warpgroup": Row("cuda", "tilewright.stencils.cuda.warpgroup.stencil:WarpGroupStencil"),

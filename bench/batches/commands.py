@@ -103,8 +103,9 @@ def parsed(words: Sequence[str] | None = None) -> argparse.Namespace:
     add("--bins", default="", help="of shapes, such as 'to 128,long m by 32' (classes; default: all)")
     add("--unit", type=int, default=1, help="what extents are multiples of (classes; default: 1)")
     add("--odd", action="store_true", help="odd multiples of --unit (classes)")
-    add("--long", default="mnk", help="which extents may be long; v: vectors (skewed; default: mnk)")
+    add("--long", default="mnk", help="which extents may be long; v: vectors, w: any (skewed; default: mnk)")
     add("--tries", type=int, default=0, help="configs drawn beside each default (skewed; default: none)")
+    add("--of", default="", help="the stencil of these configs (skewed; default: the first)")
     add("--rounds", type=int, default=11, help="samples of each, in turns (default: 11)")
     add(
         "--budget",

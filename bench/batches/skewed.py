@@ -25,34 +25,37 @@ SHARED = (None, None, None, "a", "b")
 
 def drawn(letter: str, beta: str, count: int, seed: int, long: str = "mnk") -> Iterator[Problem]:
     """Random problems of a type with one of the extents ``long`` over 64, the same for a seed. ``v`` is for
-    matrices times vectors: m or n is 1, the other two are over 64."""
+    matrices times vectors: m or n is 1, the other two are over 64; of ``w`` they are any."""
     draw = random.Random(f"skewed {seed} {letter} {beta} {long}")
+    ranges = {"v": LONG, "w": (SHORT[0], LONG[1])}
 
     def between(low: int, high: int) -> int:
         return min(high, int(exp(draw.uniform(log(low), log(high + 1)))))
 
     for _ in range(count):
         which = draw.choice(long)
-        sizes = {name: between(*(LONG if name == which or which == "v" else SHORT)) for name in "mnk"}
-        if which == "v":
+        sizes = {name: between(*(LONG if name == which else ranges.get(which, SHORT))) for name in "mnk"}
+        if which in ranges:
             sizes[draw.choice("mn")] = 1
         trans, shared = draw.choice(TRANS), draw.choice(SHARED)
         # The long operand of a batch that shares it would make one product of all.
-        shares = shared is not None and which not in {"a": "mkv", "b": "nkv"}[shared]
+        shares = shared is not None and which not in {"a": "mkvw", "b": "nkvw"}[shared]
         one = Problem(DTYPES[letter], sizes["m"], sizes["n"], sizes["k"], trans[0], trans[1], beta=beta)
         yield one.with_(**{f"stride_{shared}": 0}) if shares else one
 
 
 def skewed(run: Run) -> None:
     """Problems with one long extent, each by the defaults of the stencils that accept it, and with
-    ``--tries`` by as many configs beside it that its rules allow. Each is beside a copy of as many bytes."""
+    ``--tries`` by as many configs beside it that its rules allow, or beside that of ``--of``. Each is beside
+    a copy of as many bytes."""
     given = run.options
 
     def entries(problem: Problem) -> tuple[Entry, ...]:
         found = known[problem]
         if not found or not given.tries:
             return found
-        stencil, config = found[0].stencil, found[0].config
+        first = next((entry for entry in found if entry.stencil == given.of), found[0])
+        stencil, config = first.stencil, first.config
         more = STENCILS[stencil].space(problem, run.device).sample(given.tries, given.seed)
         return (*found, *(Entry(stencil, each, "drawn") for each in more if each != config))
 

@@ -28,6 +28,7 @@ def jobs(device: Device) -> Iterator[Job]:
     yield from small.single(device)
     yield from small.middle(device)
     yield from small.inner(device)
+    yield from small.vector(device)
     yield from small.tensor(device)
     yield from small.interleaved(device)
     yield from small.lists(device)

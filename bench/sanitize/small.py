@@ -35,6 +35,8 @@ MIDDLE = ((33, 50, 37), (65, 41, 12), (64, 34, 40))
 """m, n and k of products of middle size."""
 DEEP = ((9, 7, 261), (18, 40, 135), (70, 1, 97), (1, 131, 66))
 """The same of which k is long, and of matrices times vectors."""
+THIN = ((70, 97), (9, 261), (133, 5))
+"""The longer extent of C and k of such products that are read in no slabs."""
 BESIDE = ((3, 3, 3), (5, 2, 6), (16, 16, 16), (13, 9, 11))
 """The same of interleaved matrices."""
 LISTS = ((32, 60, "any"), (40, 25, "0"), (9, 150, "1"))
@@ -122,6 +124,21 @@ def inner(device: Device) -> Iterator[Job]:
                 shared = config.with_(**{form: 2})
                 if number == 0 and fits(stencil, problem, shared, device):
                     yield from _accepted(stencil, problem, f"{name}_{form}", device, shared)
+
+
+def vector(device: Device) -> Iterator[Job]:
+    """Matrices times vectors: the default, which is a row or a column of them, wherever its runs begin."""
+    stencil = STENCILS["vector"]
+    for turn, (dtype, (extent, k)) in enumerate((dtype, thin) for dtype in DTYPES.values() for thin in THIN):
+        for number, trans in enumerate(ORDERS[dtype.is_complex]):
+            beta, align = ("any", "0")[turn % 2], (16, dtype.itemsize)[(turn + number) % 2]
+            m, n = (extent, 1) if number % 2 else (1, extent)
+            (problem,) = Problem.parse(
+                f"{dtype.letter}:{trans}:{m}x{n}x{k}@3", alpha="any", beta=beta, align=align
+            )
+            name = f"vector_{dtype.letter}_{trans}_{m}_{n}_{k}"
+            config = stencil.default(problem.with_(batch=10**5), device)
+            yield from _accepted(stencil, problem, name, device, config)
 
 
 def whole(device: Device) -> Iterator[Job]:

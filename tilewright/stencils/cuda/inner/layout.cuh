@@ -2,6 +2,7 @@
 #pragma once
 
 #include "lib/sizes.cuh"
+#include "lib/span.cuh"
 
 constexpr int THREADS = 32 * WARPS;
 constexpr bool SHARING = SPLIT > 1 || SPREAD;  // whether several blocks share the k of a tile
@@ -20,17 +21,6 @@ INLINE void word_async(unsigned int to, const void *from, bool wanted) {
                  "@p cp.async.cg.shared.global [%0], [%1], 16;\n\t}"
                  ::"r"(to), "l"(from), "r"((int)wanted) : "memory");
 }
-
-// All bytes of an operand, from the first of its matrices in memory to the last.
-struct Span {
-    const unsigned char *begin, *end;
-
-    INLINE Span(const void *base, long long stride, int batch, long long ld, int columns, int rows) {
-        const long long ahead = (batch - 1) * stride * SIZE;
-        begin = (const unsigned char *)base + (ahead < 0 ? ahead : 0);
-        end = (const unsigned char *)end_of(base, stride < 0 ? 0 : stride, batch, ld, columns, rows);
-    }
-};
 
 // Parts of C of ROWS x COLUMNS, each of a thread (MMA: of a warp). The warps of a team have all parts of one tile between
 // them, for every GROUPS-th step of k; where there are few parts, the lanes of a warp have each of them INSIDE times.
