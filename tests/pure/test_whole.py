@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from pathlib import Path
 
@@ -119,6 +120,17 @@ def test_it_needs_bulk_copies() -> None:
 
 
 # -- the choice --------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "text", ["h:nt:9x25x1777@9", "b:nn:9x29x2955@9", "h:tn:11x43x4075@9", "b:tn:3x36x3972@9"]
+)
+def test_a_long_k_that_leaves_little_room_is_refused_or_has_a_default(text: str) -> None:
+    for beta, align in itertools.product("01", (2, 16)):
+        p = problem(text, beta=beta, align=align)
+        if "shared memory" not in (WHOLE.accepts(p, H200) or ""):
+            config = WHOLE.default(p, H200)
+            assert WHOLE.launch(p, config).shared <= H200["shared_per_block_optin"]
+
+
 @settings(max_examples=15, deadline=None)
 @given(p=problems())
 def test_the_default_is_a_member_that_hardware_runs(p: Problem) -> None:

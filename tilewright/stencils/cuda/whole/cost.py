@@ -31,43 +31,46 @@ from tilewright.stencils.cuda.whole.needs import (
 from tilewright.stencils.cuda.whole.space import COLUMNS, PER_SM, PIECES, ROWS, TILES, WARPS
 
 Columns = dict[str, Any]
-_RINGS = (4096, 8192, 16384, 32768), (1, 2, 3, 4)
+RINGS = (4096, 8192, 16384, 32768), (1, 2, 3, 4)
 """Pieces and stages that are proposed."""
 _NAMES = ("tile", "rows", "columns", "warps", "piece", "stages")
 
 
 def best(space: Space, p: Problem, device: Device) -> Config:
     """The cheapest of all configs; where the soft rules leave none, of those that the hardware can run."""
-    columns = candidates(p, device)
-    cost = clocks(p, device, columns, fitted("whole", device))
-    found = cheapest(space, columns, cost) or cheapest(space, columns, cost, (*HARDWARE, "hard"))
-    if found is None:
-        raise AssertionError(f"no config of whole fits {p.key}, which it accepts")
-    return found
+    x = fitted("whole", device)
+    for every in (False, True):
+        columns = candidates(p, device, every)
+        cost = clocks(p, device, columns, x)
+        found = cheapest(space, columns, cost) or cheapest(space, columns, cost, (*HARDWARE, "hard"))
+        if found is not None:
+            return found
+    raise AssertionError(f"no config of whole fits {p.key}, which it accepts")
 
 
-def candidates(p: Problem, device: Device) -> Columns:
-    """Columns of configs worth a thought, each with as many resident blocks as the SM holds."""
+def candidates(p: Problem, device: Device, every: bool = False) -> Columns:
+    """Columns of configs worth a thought, each with as many resident blocks as the SM holds. ``every``: also
+    shorter tiles and smaller parts, which fit where a long k leaves room for few columns."""
     # The shortest tiles of which one, two, three or four are all of C, and many of one with long rows.
     counts: tuple[int, ...] = (1,) if p.transposed_b else (1, 2, 3, 4)
     if p.n > LARGEST and not p.transposed_b:
         counts += (6, 8, 12, 16, 32)
     shortest = TILES[0] if skewed(p) else 32
     covering = ([tile for tile in TILES if tile >= max(shortest, -(-p.n // count))] for count in counts)
-    tiles = sorted({min(some) for some in covering if some})
-    grid = np.meshgrid(*map(np.array, (tiles, ROWS, COLUMNS, WARPS, *_RINGS)), indexing="ij")
+    tiles = sorted({min(some) for some in covering if some} | ({TILES[0]} if every else set()))
+    grid = np.meshgrid(*map(np.array, (tiles, ROWS, COLUMNS, WARPS, *RINGS)), indexing="ij")
     found = dict(zip(_NAMES, (x.ravel() for x in grid), strict=True))
     tile, rows, columns, warps = (found[name] for name in _NAMES[:4])
     pair = numbers(p)
     some = (
-        (rows * columns >= min(256, p.m * p.n))
+        (every | (rows * columns >= min(256, p.m * p.n)))
         & (pair * rows * columns <= 4096)
         & (rows < pair * p.m + 16)
         & (pair * warps <= 24)
         & (columns < np.minimum(tile, p.n) + 8)
     )
     if direct(p):
-        some &= (found["piece"] == _RINGS[0][0]) & (tile >= p.n)
+        some &= (found["piece"] == RINGS[0][0]) & (tile >= p.n)
         found["piece"] = np.full_like(tile, PIECES[0])
     some &= parts(p, tile, rows, columns) > warps // 2
     found = {name: x[some] for name, x in found.items()}

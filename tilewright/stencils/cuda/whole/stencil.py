@@ -30,7 +30,7 @@ from tilewright.stencils.cuda import args, grids
 from tilewright.stencils.cuda.accepting import CudaStencil, no_bulk_copies, other_type, unserved
 from tilewright.stencils.cuda.common import WIDEST, of_configs, units
 from tilewright.stencils.cuda.source import asked, persistent, written
-from tilewright.stencils.cuda.whole.cost import best, cost
+from tilewright.stencils.cuda.whole.cost import RINGS, best, cost
 from tilewright.stencils.cuda.whole.needs import (
     EVEN,
     LARGEST,
@@ -96,7 +96,7 @@ class WholeStencil(CudaStencil):
         if together and p.n > TILES[-1]:
             return f"{p.n} columns are not computed together"
         tile = TILES[-1] if together else TILES[0]
-        least = int(shared_bytes(p, tile, ROWS[0], 8, 16, 1, 1))
+        least = int(shared_bytes(p, tile, ROWS[0], 8, 16, 1, RINGS[0][0]))
         if least > device["shared_per_block_optin"]:
             return f"{p.m}x{p.n}x{p.k} does not fit in shared memory"
         return None
