@@ -1,6 +1,8 @@
 """Where a default beats the library: what the planner goes by, made of measurements and checked on others.
 
     python -m bench.classes FILE...               make the data of these measurements, and say what is in it
+    python -m bench.classes FILE... --only NAME   the same of one stencil's; others keep what they have, and
+                                                  configs that were drawn count where they are defaults now
     python -m bench.classes FILE... --hold 0.3    20 times data of seven problems in ten, and the others
     python -m bench.classes FILE... --check       hold the data that ships against these measurements
 
@@ -28,9 +30,11 @@ from rich.table import Table
 
 from bench import lines
 from bench.lines import Line
+from tilewright.catalog import STENCILS
 from tilewright.model import DTYPES, Problem
 from tilewright.planning import classes, neighbours
 from tilewright.planning.neighbours import Point
+from tilewright.targets.cuda.capability import named
 
 DRAWS = 20
 """Times that problems are held apart, others each time: one draw may be lucky."""
@@ -40,16 +44,25 @@ DATA = Path(neighbours.__file__).parent / "data"
 Found = list[tuple[str, Line]]
 
 
-def timed(files: Iterable[Path]) -> Found:
-    """The device and the line of every default that was timed beside the library."""
+def timed(files: Iterable[Path], only: str = "") -> Found:
+    """The device and the line of every default that was timed beside the library; of the stencil ``only``, if
+    one is named, also of configs that were drawn and are its defaults now."""
     found = []
     device = ""
     for file in files:
         for line in lines.read(file):
             device = line.get("device", device)
-            if line.get("against_cublas") and line.get("origin") == "default":
+            if not line.get("against_cublas") or (only and line["stencil"] != only):
+                continue
+            if line.get("origin") == "default" or (only and is_default(device, line)):
                 found.append((device, line))
     return found
+
+
+def is_default(device: str, line: Line) -> bool:
+    """Whether the config of a batch's line is what its stencil chooses now."""
+    chosen = STENCILS[line["stencil"]].default(asked(line), named(device))
+    return bool(dict(chosen) == line["config"])
 
 
 def is_batch(line: Line) -> bool:
@@ -57,20 +70,26 @@ def is_batch(line: Line) -> bool:
     return "|" not in line["problem"]
 
 
-def point_of(line: Line) -> Point:
-    """The point of a batch that a line is of."""
+def asked(line: Line) -> Problem:
+    """The problem of a batch that a line is of, but for gaps."""
     problem = Problem.parse(line["problem"], beta=line["beta"])[0]
-    # Commands of before these fields say no more than a class.
+    # Commands of before this field say no more than a class.
     layout = line.get("layout", "packed")
-    regime = line.get("regime") or line["class"].rpartition(", ")[2]
     leads = re.match(r"ld(\d+),(\d+),(\d+)", layout)
     if leads:
         problem = problem.with_(**dict(zip(("lda", "ldb", "ldc"), map(int, leads.groups()), strict=True)))
     shared = re.search(r"\+shared([AB]+)", layout)
     for name in shared[1] if shared else "":
         problem = problem.with_(**{f"stride_{name.lower()}": 0})
-    found = neighbours.point(problem, regime)
-    return found._replace(gaps=True) if "+gaps" in layout else found
+    return problem
+
+
+def point_of(line: Line) -> Point:
+    """The point of such a batch."""
+    # Commands of before this field say no more than a class.
+    regime = line.get("regime") or line["class"].rpartition(", ")[2]
+    found = neighbours.point(asked(line), regime)
+    return found._replace(gaps=True) if "+gaps" in line.get("layout", "") else found
 
 
 def gathered(found: Found) -> dict[str, Any]:
@@ -182,11 +201,12 @@ def main() -> None:
     """The command."""
     parser = lines.parser("bench.classes", __doc__)
     parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument("--only", default="", help="the stencil whose data is made")
     parser.add_argument("--hold", type=float, default=0.0, help="the part of all that is held apart")
     parser.add_argument("--check", action="store_true", help="hold what ships against the files")
     options = parser.parse_args()
     console = lines.console()
-    found = timed(options.files)
+    found = timed(options.files, options.only)
     if options.hold:
         judged: list[tuple[str, float, bool]] = []
         problems = [problem_of(*one) for one in found]

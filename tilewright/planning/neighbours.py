@@ -75,6 +75,7 @@ def coordinates(letter: str, at: Point) -> tuple[float, ...]:
     """Where a problem of a type lies among the others. The weights were searched for, on half of the
     divisions that ``python -m bench.classes --hold`` makes, and looked at on the other half."""
     size = DTYPES[letter].itemsize
+    at = upright(at)
     across_a, across_b = (op != "n" and op != "j" for op in at.trans)
     extents = [math.log2(max(extent, 1)) for extent in at[:3]]
     shortest, middle, longest = sorted(extents)
@@ -99,6 +100,16 @@ def coordinates(letter: str, at: Point) -> tuple[float, ...]:
         0.6 * long[2],
         1.4 * long[1],
     )
+
+
+def upright(at: Point) -> Point:
+    """The same product with a C of one row turned, whose matrix is B: it is a matrix times a vector, too."""
+    if at.m != 1 or at.n == 1:
+        return at
+    turned = {"n": "t", "j": "c", "t": "n", "c": "j"}
+    trans = turned[at.trans[1]] + turned[at.trans[0]]
+    shared = "".join(name for name, other in zip("AB", "BA", strict=True) if other in at.shared)
+    return at._replace(m=at.n, n=1, trans=trans, shared=shared)
 
 
 class Measured:
