@@ -10,12 +10,16 @@ axes    eight pairs whose batch is the last axis (us): ``tw.matmul`` with ``axes
 copies  eight pairs that no kernel takes as they are (us), beside NumPy's product of the same arrays or
         PyTorch's: every second column, the batch last on one side, two types, two batch axes in turns; and
         the pairs as tensors in this process's memory, where PyTorch is installed
+outer   products of a few batch axes that no one stride covers (us), by ``tw.matmul`` and NumPy: a part of an
+        array, without and with ``out`` and by ``tw.gemm`` with an update, each of one stack by each of
+        another, and matrices between the axes of a batch
 first   from the first ``plan()`` of a fresh process (imports done) to its first result (ms): with an empty
         ``TILEWRIGHT_HOME``, and again in later processes that find kernels on disk; and its parts
 gaps    the same pair without a record, in a home of its own, while such calls are counted and while not (us)
 batch   100 and 10,000 products end to end, a new result each time (us): ``tw.matmul`` against ``np.matmul``
 
-Figures are medians; those of one row of ``calls``, ``axes``, ``copies`` and ``batch`` were taken in turns.
+Figures are medians; those of one row of ``calls``, ``axes``, ``copies``, ``outer`` and ``batch`` were taken
+in turns.
 """
 
 from __future__ import annotations
@@ -266,6 +270,24 @@ def copies(letter: str, n: int, rounds: int) -> lines.Line:
     return {"kind": "copies", "type": letter, "n": n, "batch": LAST, "us": clocked(statements, names, rounds)}
 
 
+def outer(letter: str, n: int, rounds: int) -> lines.Line:
+    """The cost of small products along batch axes that no one stride covers, in us."""
+    wide, b = (np.stack([x] * 5, 1) for x in stacks(letter, n, LAST))
+    names: dict[str, Any] = {"tw": tw, "np": np, "a": wide[:, :3], "b": b[:, :3].copy()}
+    names |= {"out": np.zeros_like(names["b"]), "left": wide[:, :1].copy(), "right": b[:1].copy()}
+    names |= {"mixed": wide.swapaxes(1, 2).copy()}
+    statements: dict[str, str] = {}
+    for what, arguments in {
+        "a part": "a, b",
+        "a part, out": "a, b, out",
+        "each by each": "left, right",
+        "axes": "mixed, mixed, axes=[(1, 3)] * 3",
+    }.items():
+        statements |= {f"{name}: {what}": f"{name}.matmul({arguments})" for name in ("tw", "np")}
+    statements["tw: a part, update"] = "tw.gemm(a, b, out=out, alpha=0.5, beta=0.5)"
+    return {"kind": "outer", "type": letter, "n": n, "us": clocked(statements, names, rounds)}
+
+
 # ---- the screen --------------------------------------------------------------------------------
 
 
@@ -330,7 +352,7 @@ def main() -> None:
     console = lines.console()
     device = dispatch.device()
     sink = lines.Sink(options.out, "latency", device, vars(options))
-    one_by_one = {"calls": calls, "axes": axes, "copies": copies, "gaps": gaps}
+    one_by_one = {"calls": calls, "axes": axes, "copies": copies, "outer": outer, "gaps": gaps}
     found: dict[str, list[lines.Line]] = {kind: [] for kind in (*one_by_one, "first", "batch")}
 
     def add(line: lines.Line) -> None:
@@ -361,6 +383,7 @@ def main() -> None:
         ("calls", lambda rows: _calls_table(rows, "one product, us a call")),
         ("axes", lambda rows: _calls_table(rows, f"{LAST} products along the last axis, us a call")),
         ("copies", lambda rows: _calls_table(rows, f"{LAST} products of arrays to be copied, us a call")),
+        ("outer", lambda rows: _calls_table(rows, "products along several batch axes, us a call")),
         ("gaps", _gaps_table),
         ("first", _first_table),
         ("batch", _batch_table),
@@ -372,7 +395,7 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     parser = lines.parser("bench.latency", __doc__)
     add = parser.add_argument
-    parts = "calls, axes, copies, gaps, first, batch (default: all but copies and gaps)"
+    parts = "calls, axes, copies, outer, gaps, first, batch (default: calls, axes, first, batch)"
     add("--parts", default="calls,axes,first,batch", help=parts)
     add("--types", default="d", help="of calls and batches, any of s, d, c, z (default: d)")
     add("--sizes", default="8", help=f"of calls and batches, {lines.SIZES} (default: 8)")

@@ -1,12 +1,14 @@
 """A plan bound to arrays of this process: the one way from a decision to a result.
 
 ``Bound`` holds what one kind of call needs, found once: the job, the kernel, and the context of the
-launch trampoline. ``run`` walks the batch axes that one stride cannot cover; ``function`` makes the builtin
-that serves calls on arrays just like these. ``Host`` is the backend of calls in this process's memory.
+launch trampoline, which walks the batch axes that one stride cannot cover, too; ``function`` makes the
+builtin that serves calls on arrays just like these. ``Host`` is the backend of calls in this process's
+memory.
 """
 
 from __future__ import annotations
 
+import math
 import os
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -64,14 +66,17 @@ class Bound:
             "threads": self.threads if find_team() else 1,
             "unit": STENCILS[plan.stencil].launch(problem, plan.config).unit,
             "swap": int(job.swap),
-            "release": int(problem.flops * problem.batch > RELEASE_FLOPS),
+            "release": int(problem.flops * problem.batch * math.prod(job.outer) > RELEASE_FLOPS),
         }
-        self.context = self.native.context(self.words, self.scalars)
-        self.starts = job.starts()
+        self.outer = [
+            (extent, b, a, c) if job.swap else (extent, a, b, c)
+            for extent, (a, b, c) in zip(job.outer, job.outer_steps, strict=True)
+        ]
+        self.context = self.native.context(self.words, self.scalars, self.outer)
 
     def function(self, a: Layout, b: Layout, out: Layout) -> Function | None:
         """A builtin for arrays just like these; None where every call needs the slow path."""
-        if self.job.outer or not self.native.trusted or max(a.ndim, b.ndim, out.ndim) > RANK_MAX:
+        if not self.native.trusted or max(a.ndim, b.ndim, out.ndim) > RANK_MAX:
             return None
         # The builtin compares types by address, so they must be NumPy's own, which live for ever.
         if not (a.dtype is b.dtype is out.dtype is self.plan.problem.dtype.numpy):
@@ -81,7 +86,8 @@ class Bound:
         words = {**self.words, "descr": id(out.dtype)}
         for number, array in enumerate((a, b, out)):
             words[f"low{number}"], words[f"high{number}"] = bounds(array)
-        context = self.native.context(words, self.scalars, [(x.shape, x.strides) for x in (a, b, out)])
+        arrays = [(x.shape, x.strides) for x in (a, b, out)]
+        context = self.native.context(words, self.scalars, self.outer, arrays)
         return self.native.function(context, self.kernel)
 
     def run(self, a: Array, b: Array, out: Array) -> None:
@@ -89,16 +95,16 @@ class Bound:
         left, right, result = a.ctypes.data, b.ctypes.data, out.ctypes.data
         if self.job.swap:
             left, right = right, left
-        for step_a, step_b, step_c in self.starts:
+        if self.threads == 1 or self.words["threads"] > 1:
+            self.native.run(self.context, left, right, result)
+            return
+        for step_a, step_b, step_c in self.job.starts():
             if self.job.swap:
                 step_a, step_b = step_b, step_a
-            self._launch(left + step_a, right + step_b, result + step_c)
+            self._shared(left + step_a, right + step_b, result + step_c)
 
-    def _launch(self, a: int, b: int, c: int) -> None:
-        if self.threads == 1 or self.words["threads"] > 1:
-            self.native.run(self.context, a, b, c)
-            return
-        # No OpenMP runtime on this machine: Python's threads, at some ten microseconds a call.
+    def _shared(self, a: int, b: int, c: int) -> None:
+        """One run of the job by Python's threads, at some ten microseconds: there is no OpenMP runtime."""
         share = -(-self.count // self.threads)
         share = -(-share // self.words["unit"]) * self.words["unit"]
         size = self.plan.problem.dtype.itemsize
@@ -169,8 +175,8 @@ class Host(NumpyArrays):
             host_calls.remember(call, function)
 
     def _by_python(self, bound: Any, call: Call) -> Function | None:
-        """What serves calls of which some arrays are copied, or that are several launches; None where some
-        are vectors."""
+        """What serves calls of which some arrays are copied, or lie as no builtin compares them; None where
+        some are vectors."""
         if min(array.ndim for array in call.arrays) < 2:
             return None
 
