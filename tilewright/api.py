@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from tilewright.tuning.sets.kernel_set import KernelSet
 
 
+_STEADY = product.tag_of("ieee", True)
+"""What deterministic calls of ``matmul`` are remembered under."""
+
+
 # dtype and axes may be given by place only because a keyword alone takes every call some nanoseconds.
 @untraced
 def matmul(
@@ -93,17 +97,19 @@ def matmul(
     when the GPU of the arrays cannot be used.
     """
     if axes is not None:
-        plain = dtype is None and math == "ieee" and deterministic is False
-        if plain and type(a) is np.ndarray:
-            result = along_again(axes, a, b, out)
-            if result is not NotImplemented:
-                return result
+        tag = None
+        if dtype is None and math == "ieee" and (deterministic is False or deterministic is True):
+            tag = _STEADY if deterministic else host_calls.MATMUL
+            if type(a) is np.ndarray:
+                result = along_again(axes, a, b, out, tag)
+                if result is not NotImplemented:
+                    return result
         return along(
             axes,
             lambda x, y, z: matmul(x, y, z, dtype, None, math, deterministic),
             *(a, b, out),
             pairs=of_pairs(dtype),
-            plain=plain,
+            tag=tag,
         )
     if math != "ieee" or deterministic is not False:
         return _matmul_in(math_of(math), steadily(deterministic, math), a, b, out, dtype)

@@ -21,7 +21,12 @@ hundreds."""
 
 def cases(rng: np.random.Generator) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     a, b = made(rng, 40, 5, 3, dtype="f8"), made(rng, 40, 3, 4, dtype="f8")
+    many = made(rng, 40, 6, dtype="f8")
     return {
+        "a vector": (laid(a, "steps"), b[0, :, 0]),
+        "a vector of another type": (b[0, :, 0].astype("f4"), b),
+        "two vectors": (many[0].astype("f4"), many[1]),
+        "every second number of one": (many[0, ::2].astype("f4"), b),
         "steps": (laid(a, "steps"), b),
         "last beside rows": (a, laid(b, "last")),
         "float32 beside float64": (a.astype("f4"), b),
@@ -36,7 +41,7 @@ def cases(rng: np.random.Generator) -> dict[str, tuple[np.ndarray, np.ndarray]]:
 def test_the_second_call_is_looked_up(name: str, calls_of: Calls) -> None:
     a, b = cases(np.random.default_rng(1))[name]
     want = np.matmul(a, b)
-    for out in (None, np.empty_like(want), laid(np.empty_like(want), "last")):
+    for out in (None, np.empty_like(want), *([laid(np.empty_like(want), "last")] if want.ndim > 2 else [])):
         for factor in (1, 2):
             values = (a * factor).astype(a.dtype)
             again = np.ndarray(a.shape, a.dtype, np.zeros(2 * a.size, a.dtype), 0, a.strides)

@@ -244,36 +244,44 @@ def refuse(*_: Any, **__: Any) -> None:
     raise AssertionError("the slow path")
 
 
+@pytest.mark.parametrize("deterministic", [False, True])
 @pytest.mark.parametrize(("left", "right", "axes", "equation"), ALONG, ids=ALONG_IDS)
 def test_a_second_call_along_axes_turns_nothing(
     left: tuple[int, ...],
     right: tuple[int, ...],
     axes: list[Any],
     equation: str,
+    deterministic: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The same elements, shape and strides as the first time, for other numbers, without and with ``out``."""
     tw.forget()
+    how = {"deterministic": deterministic}
     a, b = filled(left), filled(right, seed=1)
-    first = tw.matmul(a, b, axes=axes)
+    first = tw.matmul(a, b, axes=axes, **how)
     into = np.zeros(np.shape(first))
-    tw.matmul(a, b, into, axes=axes)
+    tw.matmul(a, b, into, axes=axes, **how)
+    with pytest.raises(ArgumentError, match="deterministic"):
+        tw.matmul(a, b, axes=axes, deterministic=int(deterministic))  # type: ignore[arg-type]
     a, b = filled(left, seed=2), filled(right, seed=3)
     monkeypatch.setattr(along, "_moved", refuse)
     monkeypatch.setattr(product, "matmul", refuse)
-    again = tw.matmul(a, b, axes=list(axes))
+    again = tw.matmul(a, b, axes=list(axes), **how)
     close(again, np.matmul(a, b, axes=axes))
     assert (type(again), np.shape(again)) == (type(first), np.shape(first))
     if isinstance(first, np.ndarray):
         assert (again.strides, again.dtype) == (first.strides, first.dtype)
         out = np.zeros_like(into)
-        assert tw.matmul(a, b, out, axes=[*axes]) is out
+        assert tw.matmul(a, b, out, axes=[*axes], **how) is out
         np.testing.assert_array_equal(out, again)
         with pytest.raises(AssertionError, match="slow path"):
-            tw.matmul(a, b, np.zeros((*out.shape, 2))[..., 0], axes=axes)
+            tw.matmul(a, b, np.zeros((*out.shape, 2))[..., 0], axes=axes, **how)
+    # A call that promises the other thing has a kernel of its own.
+    with pytest.raises(AssertionError, match="slow path"):
+        tw.matmul(a, b, axes=axes, deterministic=not deterministic)
     tw.forget()
     with pytest.raises(AssertionError, match="slow path"):
-        tw.matmul(a, b, axes=axes)
+        tw.matmul(a, b, axes=axes, **how)
 
 
 def test_a_call_along_axes_goes_through_little(calls_of: Callable[[Callable[[], object]], int]) -> None:

@@ -174,17 +174,21 @@ class Host(NumpyArrays):
         if function is not None:
             host_calls.remember(call, function)
 
-    def _by_python(self, bound: Any, call: Call) -> Function | None:
-        """What serves calls of which some arrays are copied, or lie as no builtin compares them; None where
-        some are vectors."""
-        if min(array.ndim for array in call.arrays) < 2:
-            return None
+    def _by_python(self, bound: Any, call: Call) -> Function:
+        """What serves calls of which some arrays are copied, or lie as no builtin compares them."""
 
         def launched(a: Any, b: Any, out: Any) -> Any:
             self.run(bound, a, b, out)
             return out
 
-        builtin = None if call.held is None else self.function(bound, call.held.arrays)
+        builtin = None
+        if call.held is not None:
+            # A kernel's view of a vector has an axis more than what is copied, and compared.
+            a, b, out = (
+                held if held.ndim == given.ndim else held.reshape(given.shape)  # type: ignore[union-attr]
+                for held, given in zip(call.held.arrays, call.arrays, strict=True)
+            )
+            builtin = self.function(bound, (a, b, out))
         return host_calls.by_copies(builtin or launched, call, builtin is not None)
 
     def otherwise(

@@ -28,7 +28,8 @@ INTO: dict[Any, Any] = {}
 """The same for ``matmul`` with ``out``."""
 
 ALONG: dict[Any, Any] = {}
-"""The same for ``matmul`` with ``axes``, without and with ``out``, by the axes, too, as they were given."""
+"""The same for ``matmul`` with ``axes``, without and with ``out``, by the axes, too, as they were given, and
+by the tag of the call."""
 
 GEMM: dict[Any, Any] = {}
 """The same for ``gemm`` into ``out``."""

@@ -23,7 +23,7 @@ def remember(call: Call, function: Function) -> None:
     a, b, result = call.arrays
     look = looks(a, b)
     if isinstance(call.tag, str):
-        tag = () if call.tag == MATMUL else (call.tag,)
+        tag = under(call.tag)
         if call.out is None:
             made = scalar(function) if result.shape == () else function
             call_cache.keep(FAST, (*look, *tag), (made, result.shape, result.dtype, maker(result)))
@@ -35,6 +35,11 @@ def remember(call: Call, function: Function) -> None:
     elif isinstance(result, np.ndarray) and result.flags.c_contiguous:
         # A result like those that are made, with a copy of c in it if there is one.
         call_cache.keep(NEW, (*look, *call.tag), (function, result.shape, result.dtype, maker(result)))
+
+
+def under(tag: str) -> tuple[str, ...]:
+    """What the keys of ``matmul``'s calls of a tag end in: those of plain ones are shortest."""
+    return () if tag == MATMUL else (tag,)
 
 
 def again(a: Layout, b: Layout, out: Layout | None) -> Any:
