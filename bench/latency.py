@@ -13,13 +13,16 @@ copies  eight pairs that no kernel takes as they are (us), beside NumPy's produc
 outer   products of a few batch axes that no one stride covers (us), by ``tw.matmul`` and NumPy: a part of an
         array, without and with ``out`` and by ``tw.gemm`` with an update, each of one stack by each of
         another, and matrices between the axes of a batch
+lists   four pairs in lists (us), of one size by ``tw.gemm_batched`` and of several by ``tw.gemm_grouped`` and
+        a plan, without and with ``out``, beside NumPy's product of one pair after the other; and
+        ``tw.matmul`` of the lists, which makes arrays of them, beside NumPy's
 first   from the first ``plan()`` of a fresh process (imports done) to its first result (ms): with an empty
         ``TILEWRIGHT_HOME``, and again in later processes that find kernels on disk; and its parts
 gaps    the same pair without a record, in a home of its own, while such calls are counted and while not (us)
 batch   100 and 10,000 products end to end, a new result each time (us): ``tw.matmul`` against ``np.matmul``
 
-Figures are medians; those of one row of ``calls``, ``axes``, ``copies``, ``outer`` and ``batch`` were taken
-in turns.
+Figures are medians; those of one row of ``calls``, ``axes``, ``copies``, ``outer``, ``lists`` and ``batch``
+were taken in turns.
 """
 
 from __future__ import annotations
@@ -288,6 +291,28 @@ def outer(letter: str, n: int, rounds: int) -> lines.Line:
     return {"kind": "outer", "type": letter, "n": n, "us": clocked(statements, names, rounds)}
 
 
+def lists(letter: str, n: int, rounds: int) -> lines.Line:
+    """The cost of a few small products in lists, in us."""
+    a, b = (list(x) for x in stacks(letter, n, 4))
+    tall, wide = ([x[: n - i] for i, x in enumerate(a)], [x[:, i:].copy() for i, x in enumerate(b)])
+    names: dict[str, Any] = {"tw": tw, "np": np, "a": a, "b": b, "tall": tall, "wide": wide}
+    names |= {"out": [np.empty_like(x) for x in a]}
+    names |= {"outs": [np.empty_like(x @ y) for x, y in zip(tall, wide, strict=True)]}
+    names |= {"plan": tw.plan_grouped(tall, wide, out=names["outs"])}
+    statements = {
+        "tw.gemm_batched(a, b)": "tw.gemm_batched(a, b)",
+        "tw.gemm_batched(a, b, out=out)": "tw.gemm_batched(a, b, out=out)",
+        "np: one by one": "[np.matmul(x, y) for x, y in zip(a, b)]",
+        "np: one by one, out": "[np.matmul(x, y, z) for x, y, z in zip(a, b, out)]",
+        "tw.gemm_grouped(a, b)": "tw.gemm_grouped(tall, wide)",
+        "tw.gemm_grouped(a, b, out=out)": "tw.gemm_grouped(tall, wide, out=outs)",
+        "plan_grouped, called": "plan()",
+        "tw.matmul(a, b)": "tw.matmul(a, b)",
+        "np.matmul(a, b)": "np.matmul(a, b)",
+    }
+    return {"kind": "lists", "type": letter, "n": n, "us": clocked(statements, names, rounds)}
+
+
 # ---- the screen --------------------------------------------------------------------------------
 
 
@@ -352,7 +377,8 @@ def main() -> None:
     console = lines.console()
     device = dispatch.device()
     sink = lines.Sink(options.out, "latency", device, vars(options))
-    one_by_one = {"calls": calls, "axes": axes, "copies": copies, "outer": outer, "gaps": gaps}
+    one_by_one = {"calls": calls, "axes": axes, "copies": copies, "outer": outer, "lists": lists}
+    one_by_one["gaps"] = gaps
     found: dict[str, list[lines.Line]] = {kind: [] for kind in (*one_by_one, "first", "batch")}
 
     def add(line: lines.Line) -> None:
@@ -384,6 +410,7 @@ def main() -> None:
         ("axes", lambda rows: _calls_table(rows, f"{LAST} products along the last axis, us a call")),
         ("copies", lambda rows: _calls_table(rows, f"{LAST} products of arrays to be copied, us a call")),
         ("outer", lambda rows: _calls_table(rows, "products along several batch axes, us a call")),
+        ("lists", lambda rows: _calls_table(rows, "four products in lists, us a call")),
         ("gaps", _gaps_table),
         ("first", _first_table),
         ("batch", _batch_table),
@@ -395,7 +422,7 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     parser = lines.parser("bench.latency", __doc__)
     add = parser.add_argument
-    parts = "calls, axes, copies, outer, gaps, first, batch (default: calls, axes, first, batch)"
+    parts = "calls, axes, copies, outer, lists, gaps, first, batch (default: calls, axes, first, batch)"
     add("--parts", default="calls,axes,first,batch", help=parts)
     add("--types", default="d", help="of calls and batches, any of s, d, c, z (default: d)")
     add("--sizes", default="8", help=f"of calls and batches, {lines.SIZES} (default: 8)")

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from tilewright.arrays.layout import ACCEPTED, paired
 from tilewright.arrays.numpy_ import itself
 from tilewright.arrays.overlap import may_share
@@ -27,7 +29,7 @@ from tilewright.calls.spec import (
 )
 from tilewright.dtypes import is_complex
 from tilewright.errors import ArgumentError, DTypeError
-from tilewright.runtime import gaps
+from tilewright.runtime import gaps, host_calls
 from tilewright.runtime.backend import Backend, Call, Held, Order
 from tilewright.runtime.backends import backend_of
 from tilewright.runtime.host_calls import MATMUL
@@ -84,6 +86,11 @@ def _matmul_on(backend: Backend, a: Any, b: Any, out: Any, options: Options) -> 
     if options == PLAIN[False] and not (backend.known(a) and backend.known(b)):
         return backend.plain(a, b, out)
     x, y = take(backend, a, "a", pairs), take(backend, b, "b", pairs)
+    if options == PLAIN[False] and backend.kind == "cpu" and (out is None or type(out) is np.ndarray):
+        # What was made an array of just now, a list say, may lie as what was multiplied before.
+        before = host_calls.again(x.array, y.array, out)
+        if before is not NotImplemented:
+            return before if out is not None or x.wrap is itself else x.wrap(np.asarray(before))
     spec = matmul_spec(options, x.array, y.array)
     given = None
     if out is not None and (spec.supported or backend.kind == "cpu"):

@@ -27,7 +27,7 @@ from tilewright.loading import load
 from tilewright.model import Plan
 from tilewright.runtime import build, gaps, host_calls
 from tilewright.runtime.backend import Call, Function
-from tilewright.runtime.fastcall_cpu import native
+from tilewright.runtime.fastcall_cpu import native, reader
 from tilewright.runtime.multiplying import RANK_MAX
 from tilewright.runtime.team import find_team
 from tilewright.stencils.cpu.ir import LAYOUT_WORDS, launched, layout_words
@@ -92,7 +92,7 @@ class Bound:
 
     def run(self, a: Array, b: Array, out: Array) -> None:
         """The product on arrays of the job's layout (checked by the caller), batch axes and all."""
-        left, right, result = a.ctypes.data, b.ctypes.data, out.ctypes.data
+        left, right, result = map(reader(), (a, b, out))
         if self.job.swap:
             left, right = right, left
         if self.threads == 1 or self.words["threads"] > 1:

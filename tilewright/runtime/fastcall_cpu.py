@@ -23,11 +23,13 @@ import ctypes
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from types import BuiltinFunctionType
 from typing import Any
 
 import numpy as np
 
+from tilewright.arrays import view
 from tilewright.model import Device, Kernel
 from tilewright.runtime.compiled import MethodDef, address_of, builtin, load, method, ordinary, rebuilt
 from tilewright.runtime.multiplying import (
@@ -170,6 +172,14 @@ def _make(device: Device) -> Native:
         _trusted(),
         method(addresses["call"], METHOD),
     )
+
+
+@cache
+def reader() -> Callable[[Any], int]:
+    """What reads where the first element of one of NumPy's arrays lies: in a fraction of the time in which
+    NumPy says it, where array objects look as they are believed to."""
+    read = ctypes.c_size_t.from_address
+    return (lambda array: read(id(array) + DATA).value) if _trusted() else view.address_of
 
 
 def _trusted() -> bool:
