@@ -46,6 +46,13 @@ def tag_of(math: str, deterministic: bool) -> str:
     return f"{'deterministic ' if deterministic else ''}matmul in {math}"
 
 
+def gemm_tag(options: Options) -> tuple[Any, ...]:
+    """What calls of ``gemm`` are remembered under: their scalars first."""
+    tag = (*options.scalars, *options.trans, *(("hc",) if options.pairs else ()))
+    tag = tag if options.math == "ieee" else (*tag, options.math)
+    return (*tag, DETERMINISTIC) if options.deterministic else tag
+
+
 # ---- arguments
 
 
@@ -193,16 +200,13 @@ def _gemm_on(
     fresh = result is not target
     done = run(backend, spec, result, fresh=fresh)
     if done.plainly and found.own and (memo is not None or not options.forced):
-        scalars = (*options.scalars, *options.trans, *(("hc",) if options.pairs else ()))
-        scalars = scalars if options.math == "ieee" else (*scalars, options.math)
-        scalars = (*scalars, DETERMINISTIC) if options.deterministic else scalars
         # A c that was copied first is a result that is updated in place.
         into = found.wrap(result) if moved and fresh else out
         if backend.kind == "cpu":
             into = result if moved and fresh else target
         arrays = spec.a, spec.b, result
         call = Call(
-            *(scalars if memo is None else tag, a, b, into, arrays),
+            *(gemm_tag(options) if memo is None else tag, a, b, into, arrays),
             *(options.scalars, options.trans, options.pairs, moved, done.held),
         )
         backend.remember(done.bound, call, memo)
