@@ -105,22 +105,43 @@ def _matmul_on(backend: Backend, a: Any, b: Any, out: Any, options: Options) -> 
     if not spec.supported:
         if options.deterministic and spec.dtype.kind not in "biu":
             raise DTypeError(f"deterministic=True for arrays of {spec.dtype}; accepted: {ACCEPTED}, integers")
-        return backend.plain(a, b, out)
+        made = backend.plain(a, b, out)
+        if backend.kind == "cpu":
+            _remember_plain(backend, spec, given, made)
+        return made
     target = given if given is not None and exact(given, spec.final, spec.dtype) else None
     result = backend.empty(spec.final, spec.dtype) if target is None else target
     done = run(backend, spec, spec.matrices(result), fresh=target is None)
     if done.plainly and x.own and y.own and given is target:
         arrays = x.array, y.array, result
-        tag = TAGS[pairs] if options == PLAIN[pairs] else tag_of(options.math, options.deterministic)
         # Calls in this process's memory are those on arrays, whatever has the memory.
         into = out if backend.kind == "cuda" else given
-        backend.remember(done.bound, Call(tag, a, b, into, arrays, pairs=pairs, held=done.held))
+        backend.remember(done.bound, Call(_tag(options), a, b, into, arrays, pairs=pairs, held=done.held))
     if given is not None and target is None:
         backend.assign(given, result)
     if out is not None:
         return out
     made = x.wrap(result)
     return made[()] if spec.final == () and x.wrap is itself else made
+
+
+def _tag(options: Options) -> str:
+    """What calls of ``matmul`` are remembered under."""
+    pairs = options.pairs
+    return TAGS[pairs] if options == PLAIN[pairs] else tag_of(options.math, options.deterministic)
+
+
+def _remember_plain(backend: Backend, spec: ProductSpec, given: Layout | None, made: Any) -> None:
+    """Serve calls like one of a type that no kernel knows, whole numbers say, by NumPy's product alone.
+    ``made``: what the call returned."""
+    result = np.asarray(made) if given is None and isinstance(made, np.ndarray | np.generic) else given
+    numbers = spec.dtype.kind in "biufc" and spec.a.dtype == spec.b.dtype
+    if not numbers or result is None or not exact(result, spec.final, spec.dtype):
+        return
+    # A new result may lie as NumPy likes it.
+    if given is not None or (isinstance(result, np.ndarray) and result.flags.c_contiguous):
+        arrays = spec.a, spec.b, result
+        backend.remember(None, Call(_tag(spec.options), spec.a, spec.b, given, arrays))
 
 
 def _out_of_matmul(backend: Backend, spec: ProductSpec, out: Any) -> Layout:

@@ -168,7 +168,7 @@ class Host(NumpyArrays):
         elif not self._numpy_does(call.arrays[-1].dtype):
             return
         elif isinstance(call.tag, str):
-            function = host_calls.of_numpy(call.arrays[-1].dtype)
+            function = host_calls.of_numpy(call.arrays[-1].dtype, call.arrays[-1].shape)
         else:
             function = self.otherwise(call.arrays, call.scalars, call.trans)
         if function is not None:

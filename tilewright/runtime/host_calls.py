@@ -117,14 +117,15 @@ def known(call: Call) -> Function | None:
     return found
 
 
-def of_numpy(kind: np.dtype[Any]) -> Function:
+def of_numpy(kind: np.dtype[Any], shape: tuple[int, ...]) -> Function:
     """What serves calls that NumPy's own product was planned for, on arrays of one of NumPy's types. That
-    takes any layout and whatever overlaps, so the types, which live for ever, are all that is compared."""
+    takes any layout and whatever overlaps, so the types, which live for ever, and the shape of the result,
+    which no look has of ``out``, are all that is compared."""
 
     def call(a: Any, b: Any, out: Any) -> Any:
         if not (a.dtype is b.dtype is out.dtype is kind and type(b) is type(out) is np.ndarray):
             return NotImplemented
-        return np.matmul(a, b, out) if out.flags.writeable else NotImplemented
+        return np.matmul(a, b, out) if out.shape == shape and out.flags.writeable else NotImplemented
 
     return call
 
