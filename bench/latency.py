@@ -4,12 +4,13 @@ calls   one 8x8 pair, again and again (us): ``tw.matmul``, ``np.matmul``, ``tw.g
         that is added to and one that is deterministic, a chain, a Plan called again with and without
         ``out``, and the bare kernel on the same product, called by compiled code; the difference between the
         Plan and the kernel is what Python and the checks cost
-axes    eight pairs whose batch is the last axis (us): ``tw.matmul`` with ``axes``, without and with ``out``,
-        and ``tw.einsum``, beside the same kernel called with views that were there before and with views
-        made for each call, and beside NumPy
+axes    eight pairs whose batch is the last axis (us): ``tw.matmul`` with ``axes``, without and with ``out``
+        and deterministic, and ``tw.einsum``, beside the same kernel called with views that were there before
+        and with views made for each call, and beside NumPy
 copies  eight pairs that no kernel takes as they are (us), beside NumPy's product of the same arrays or
-        PyTorch's: every second column, the batch last on one side, two types, two batch axes in turns; and
-        the pairs as tensors in this process's memory, where PyTorch is installed
+        PyTorch's: every second column, the batch last on one side, two types, two batch axes in turns, one
+        array that is not aligned, whole numbers; and the pairs as tensors in this process's memory, where
+        PyTorch is installed
 outer   products of a few batch axes that no one stride covers (us), by ``tw.matmul`` and NumPy: a part of an
         array, without and with ``out`` and by ``tw.gemm`` with an update, each of one stack by each of
         another, and matrices between the axes of a batch
@@ -136,6 +137,9 @@ def axes(letter: str, n: int, rounds: int) -> lines.Line:
         "tw.matmul of views made, out": turned,
         "tw.matmul(a, b, axes)": "tw.matmul(a, b, axes=[(0, 1), (0, 1), (0, 1)])",
         "tw.matmul(a, b, out, axes)": "tw.matmul(a, b, out, axes=[(0, 1), (0, 1), (0, 1)])",
+        "tw.matmul(a, b, axes, deterministic)": (
+            "tw.matmul(a, b, axes=[(0, 1), (0, 1), (0, 1)], deterministic=True)"
+        ),
         "np.matmul(a, b, axes)": "np.matmul(a, b, axes=[(0, 1), (0, 1), (0, 1)])",
         "tw.einsum(ijn,jkn->ikn)": "tw.einsum('ijn,jkn->ikn', a, b)",
         "tw.einsum(ijn,jkn->ikn), out": "tw.einsum('ijn,jkn->ikn', a, b, out=out)",
@@ -252,7 +256,11 @@ def copies(letter: str, n: int, rounds: int) -> lines.Line:
     names: dict[str, Any] = {"tw": tw, "np": np, "a": a, "b": b, "last": last, "other": other}
     names |= {"out": np.empty_like(a), "steps": np.repeat(a, 2, -1)[..., ::2]}
     names |= {"rows": np.stack([a, a], 1), "turned": np.stack([b, b]).swapaxes(0, 1)}
+    names |= {"odd": np.frombuffer(b"\0" + a.tobytes(), a.dtype, offset=1).reshape(a.shape)}
+    names |= {"whole": np.arange(a.size).reshape(a.shape)}
     made = {
+        "not aligned": "odd, b",
+        "whole numbers": "whole, whole",
         "every second column": "steps, b",
         "b with its batch last": "a, last",
         "two types": "other, b",
