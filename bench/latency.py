@@ -4,18 +4,26 @@ calls   one 8x8 pair, again and again (us): ``tw.matmul``, ``np.matmul``, ``tw.g
         that is added to and one that is deterministic, a chain, a Plan called again with and without
         ``out``, and the bare kernel on the same product, called by compiled code; the difference between the
         Plan and the kernel is what Python and the checks cost
-axes    eight pairs whose batch is the last axis (us): ``tw.matmul`` with ``axes``, without and with ``out``,
-        and ``tw.einsum``, beside the same kernel called with views that were there before and with views
-        made for each call, and beside NumPy
+axes    eight pairs whose batch is the last axis (us): ``tw.matmul`` with ``axes``, without and with ``out``
+        and deterministic, and ``tw.einsum``, beside the same kernel called with views that were there before
+        and with views made for each call, and beside NumPy
 copies  eight pairs that no kernel takes as they are (us), beside NumPy's product of the same arrays or
-        PyTorch's: every second column, the batch last on one side, two types, two batch axes in turns; and
-        the pairs as tensors in this process's memory, where PyTorch is installed
+        PyTorch's: every second column, the batch last on one side, two types, two batch axes in turns, one
+        array that is not aligned, whole numbers; and the pairs as tensors in this process's memory, where
+        PyTorch is installed
+outer   products of a few batch axes that no one stride covers (us), by ``tw.matmul`` and NumPy: a part of an
+        array, without and with ``out`` and by ``tw.gemm`` with an update, each of one stack by each of
+        another, and matrices between the axes of a batch
+lists   four pairs in lists (us), of one size by ``tw.gemm_batched`` and of several by ``tw.gemm_grouped`` and
+        a plan, without and with ``out``, beside NumPy's product of one pair after the other; and
+        ``tw.matmul`` of the lists, which makes arrays of them, beside NumPy's
 first   from the first ``plan()`` of a fresh process (imports done) to its first result (ms): with an empty
         ``TILEWRIGHT_HOME``, and again in later processes that find kernels on disk; and its parts
 gaps    the same pair without a record, in a home of its own, while such calls are counted and while not (us)
 batch   100 and 10,000 products end to end, a new result each time (us): ``tw.matmul`` against ``np.matmul``
 
-Figures are medians; those of one row of ``calls``, ``axes``, ``copies`` and ``batch`` were taken in turns.
+Figures are medians; those of one row of ``calls``, ``axes``, ``copies``, ``outer``, ``lists`` and ``batch``
+were taken in turns.
 """
 
 from __future__ import annotations
@@ -129,6 +137,9 @@ def axes(letter: str, n: int, rounds: int) -> lines.Line:
         "tw.matmul of views made, out": turned,
         "tw.matmul(a, b, axes)": "tw.matmul(a, b, axes=[(0, 1), (0, 1), (0, 1)])",
         "tw.matmul(a, b, out, axes)": "tw.matmul(a, b, out, axes=[(0, 1), (0, 1), (0, 1)])",
+        "tw.matmul(a, b, axes, deterministic)": (
+            "tw.matmul(a, b, axes=[(0, 1), (0, 1), (0, 1)], deterministic=True)"
+        ),
         "np.matmul(a, b, axes)": "np.matmul(a, b, axes=[(0, 1), (0, 1), (0, 1)])",
         "tw.einsum(ijn,jkn->ikn)": "tw.einsum('ijn,jkn->ikn', a, b)",
         "tw.einsum(ijn,jkn->ikn), out": "tw.einsum('ijn,jkn->ikn', a, b, out=out)",
@@ -245,7 +256,11 @@ def copies(letter: str, n: int, rounds: int) -> lines.Line:
     names: dict[str, Any] = {"tw": tw, "np": np, "a": a, "b": b, "last": last, "other": other}
     names |= {"out": np.empty_like(a), "steps": np.repeat(a, 2, -1)[..., ::2]}
     names |= {"rows": np.stack([a, a], 1), "turned": np.stack([b, b]).swapaxes(0, 1)}
+    names |= {"odd": np.frombuffer(b"\0" + a.tobytes(), a.dtype, offset=1).reshape(a.shape)}
+    names |= {"whole": np.arange(a.size).reshape(a.shape)}
     made = {
+        "not aligned": "odd, b",
+        "whole numbers": "whole, whole",
         "every second column": "steps, b",
         "b with its batch last": "a, last",
         "two types": "other, b",
@@ -264,6 +279,46 @@ def copies(letter: str, n: int, rounds: int) -> lines.Line:
         statements |= {"tw: tensors, out": "tw.matmul(x, y, out=z)"}
         statements |= {"torch: tensors, out": "torch.matmul(x, y, out=z)"}
     return {"kind": "copies", "type": letter, "n": n, "batch": LAST, "us": clocked(statements, names, rounds)}
+
+
+def outer(letter: str, n: int, rounds: int) -> lines.Line:
+    """The cost of small products along batch axes that no one stride covers, in us."""
+    wide, b = (np.stack([x] * 5, 1) for x in stacks(letter, n, LAST))
+    names: dict[str, Any] = {"tw": tw, "np": np, "a": wide[:, :3], "b": b[:, :3].copy()}
+    names |= {"out": np.zeros_like(names["b"]), "left": wide[:, :1].copy(), "right": b[:1].copy()}
+    names |= {"mixed": wide.swapaxes(1, 2).copy()}
+    statements: dict[str, str] = {}
+    for what, arguments in {
+        "a part": "a, b",
+        "a part, out": "a, b, out",
+        "each by each": "left, right",
+        "axes": "mixed, mixed, axes=[(1, 3)] * 3",
+    }.items():
+        statements |= {f"{name}: {what}": f"{name}.matmul({arguments})" for name in ("tw", "np")}
+    statements["tw: a part, update"] = "tw.gemm(a, b, out=out, alpha=0.5, beta=0.5)"
+    return {"kind": "outer", "type": letter, "n": n, "us": clocked(statements, names, rounds)}
+
+
+def lists(letter: str, n: int, rounds: int) -> lines.Line:
+    """The cost of a few small products in lists, in us."""
+    a, b = (list(x) for x in stacks(letter, n, 4))
+    tall, wide = ([x[: n - i] for i, x in enumerate(a)], [x[:, i:].copy() for i, x in enumerate(b)])
+    names: dict[str, Any] = {"tw": tw, "np": np, "a": a, "b": b, "tall": tall, "wide": wide}
+    names |= {"out": [np.empty_like(x) for x in a]}
+    names |= {"outs": [np.empty_like(x @ y) for x, y in zip(tall, wide, strict=True)]}
+    names |= {"plan": tw.plan_grouped(tall, wide, out=names["outs"])}
+    statements = {
+        "tw.gemm_batched(a, b)": "tw.gemm_batched(a, b)",
+        "tw.gemm_batched(a, b, out=out)": "tw.gemm_batched(a, b, out=out)",
+        "np: one by one": "[np.matmul(x, y) for x, y in zip(a, b)]",
+        "np: one by one, out": "[np.matmul(x, y, z) for x, y, z in zip(a, b, out)]",
+        "tw.gemm_grouped(a, b)": "tw.gemm_grouped(tall, wide)",
+        "tw.gemm_grouped(a, b, out=out)": "tw.gemm_grouped(tall, wide, out=outs)",
+        "plan_grouped, called": "plan()",
+        "tw.matmul(a, b)": "tw.matmul(a, b)",
+        "np.matmul(a, b)": "np.matmul(a, b)",
+    }
+    return {"kind": "lists", "type": letter, "n": n, "us": clocked(statements, names, rounds)}
 
 
 # ---- the screen --------------------------------------------------------------------------------
@@ -330,7 +385,8 @@ def main() -> None:
     console = lines.console()
     device = dispatch.device()
     sink = lines.Sink(options.out, "latency", device, vars(options))
-    one_by_one = {"calls": calls, "axes": axes, "copies": copies, "gaps": gaps}
+    one_by_one = {"calls": calls, "axes": axes, "copies": copies, "outer": outer, "lists": lists}
+    one_by_one["gaps"] = gaps
     found: dict[str, list[lines.Line]] = {kind: [] for kind in (*one_by_one, "first", "batch")}
 
     def add(line: lines.Line) -> None:
@@ -361,6 +417,8 @@ def main() -> None:
         ("calls", lambda rows: _calls_table(rows, "one product, us a call")),
         ("axes", lambda rows: _calls_table(rows, f"{LAST} products along the last axis, us a call")),
         ("copies", lambda rows: _calls_table(rows, f"{LAST} products of arrays to be copied, us a call")),
+        ("outer", lambda rows: _calls_table(rows, "products along several batch axes, us a call")),
+        ("lists", lambda rows: _calls_table(rows, "four products in lists, us a call")),
         ("gaps", _gaps_table),
         ("first", _first_table),
         ("batch", _batch_table),
@@ -372,7 +430,7 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     parser = lines.parser("bench.latency", __doc__)
     add = parser.add_argument
-    parts = "calls, axes, copies, gaps, first, batch (default: all but copies and gaps)"
+    parts = "calls, axes, copies, outer, lists, gaps, first, batch (default: calls, axes, first, batch)"
     add("--parts", default="calls,axes,first,batch", help=parts)
     add("--types", default="d", help="of calls and batches, any of s, d, c, z (default: d)")
     add("--sizes", default="8", help=f"of calls and batches, {lines.SIZES} (default: 8)")

@@ -20,13 +20,17 @@ from tilewright.errors import ArgumentError
 from tilewright.model import Gemm, GroupedProblem, Problem, parsed
 from tilewright.planning import alike, dispatch
 from tilewright.runtime import contraction_calls, host_calls
-from tilewright.runtime.call_cache import DEVICE, FAST, GEMM, INTO, NEW
+from tilewright.runtime.call_cache import DEVICE, FAST, INTO
 from tilewright.runtime.chain_calls import again
 from tilewright.runtime.gaps import is_gap
 
 if TYPE_CHECKING:
     from tilewright.tuning.results import Progress, Result
     from tilewright.tuning.sets.kernel_set import KernelSet
+
+
+_STEADY = product.tag_of("ieee", True)
+"""What deterministic calls of ``matmul`` are remembered under."""
 
 
 # dtype and axes may be given by place only because a keyword alone takes every call some nanoseconds.
@@ -93,17 +97,19 @@ def matmul(
     when the GPU of the arrays cannot be used.
     """
     if axes is not None:
-        plain = dtype is None and math == "ieee" and deterministic is False
-        if plain and type(a) is np.ndarray:
-            result = along_again(axes, a, b, out)
-            if result is not NotImplemented:
-                return result
+        tag = None
+        if dtype is None and math == "ieee" and (deterministic is False or deterministic is True):
+            tag = _STEADY if deterministic else host_calls.MATMUL
+            if type(a) is np.ndarray:
+                result = along_again(axes, a, b, out, tag)
+                if result is not NotImplemented:
+                    return result
         return along(
             axes,
             lambda x, y, z: matmul(x, y, z, dtype, None, math, deterministic),
             *(a, b, out),
             pairs=of_pairs(dtype),
-            plain=plain,
+            tag=tag,
         )
     if math != "ieee" or deterministic is not False:
         return _matmul_in(math_of(math), steadily(deterministic, math), a, b, out, dtype)
@@ -175,7 +181,7 @@ def gemm(
     if dtype is not None:
         return _gemm_of_pairs((alpha, beta, trans_a, trans_b), a, b, c, out, dtype)
     if type(a) is np.ndarray:
-        result = _gemm_before((alpha, beta, trans_a, trans_b), a, b, c, out)
+        result = host_calls.gemm_again((alpha, beta, trans_a, trans_b), a, b, c, out)
         if result is not NotImplemented:
             return result
     calls = DEVICE.get(type(a))
@@ -185,7 +191,7 @@ def gemm(
             return result
     if type(a) is not np.ndarray and settled():
         scalars = (alpha, beta, trans_a, trans_b)
-        result = _of_tensors(lambda *arrays: _gemm_before(scalars, *arrays), a, b, c, out)
+        result = _of_tensors(lambda *arrays: host_calls.gemm_again(scalars, *arrays), a, b, c, out)
         if result is not NotImplemented:
             return result
     if out is None and listening(a, b, *(() if c is None else (c,))):
@@ -545,28 +551,6 @@ def _of_tensors(before: Callable[..., Any], *values: Any) -> Any:
     return tensor_of(np.asarray(made))
 
 
-def _gemm_before(tag: tuple[Any, ...], a: Any, b: Any, c: Any, out: Any) -> Any:
-    """A call of ``gemm`` on an array of NumPy's like one before, which was remembered under ``tag``, its
-    scalars first; else ``NotImplemented``."""
-    try:
-        look, added = (a.shape, a.strides, a.dtype.char, b.shape, b.strides), tag[1] != 0
-        if out is not None:
-            if added and c is not None and c is not out:
-                return NotImplemented
-            return (
-                out if GEMM[(*look, out.strides, *tag)](a, b, out) is not NotImplemented else NotImplemented
-            )
-        function, shape, kind, make = NEW[(*look, *tag)]
-        if added and not (type(c) is np.ndarray and c.shape == shape and c.dtype is kind):
-            return NotImplemented
-        made = make(shape, kind)
-        if added:
-            made[...] = c
-        return made if function(a, b, made) is not NotImplemented else NotImplemented
-    except (KeyError, AttributeError, TypeError):
-        return NotImplemented
-
-
 def _matmul_in(math: str, deterministic: bool, a: Any, b: Any, out: Any, dtype: str | None) -> Any:
     """``matmul`` that multiplies in another way than ieee, or is deterministic."""
     calls, tag = DEVICE.get(type(a)), product.tag_of(math, deterministic)
@@ -606,7 +590,7 @@ def _gemm_in(
         tag = (*scalars, *((math,) if math != "ieee" else ()))
         tag = (*tag, product.DETERMINISTIC) if deterministic else tag
         if calls is None:
-            result = _gemm_before(tag, a, b, c, out)
+            result = host_calls.gemm_again(tag, a, b, c, out)
         else:
             result = calls.gemm(calls.memo, tag, a, b, c, out, scalars[1])
         if result is not NotImplemented:

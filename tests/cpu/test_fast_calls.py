@@ -106,6 +106,58 @@ def test_a_number_comes_back_as_a_number() -> None:
     assert type(tw.matmul(v.astype("i4"), v.astype("i4"))) is np.int32
 
 
+@pytest.mark.parametrize("dtype", ["?", "i1", "u2", "i4", "i8", "g"])
+def test_what_no_kernel_knows_is_looked_up(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    tw.forget()
+    kinds = [((6, 5, 4), (6, 4, 3)), ((5, 4), (4,)), ((4,), (4,)), ((2, 3, 1, 4), (1, 4, 5))]
+
+    def calls(seed: int) -> list[Any]:
+        found = []
+        for left, right in kinds:
+            a, b = filled(left, seed=seed).astype(dtype), filled(right, seed=seed + 1).astype(dtype)
+            want = np.matmul(a, b)
+            out = np.zeros_like(want)
+            assert out.ndim == 0 or tw.matmul(a, b, out) is out
+            found += [(tw.matmul(a, b), want), (out if out.ndim else want, want)]
+            if dtype != "g":
+                found.append((tw.matmul(a, b, deterministic=True), want))
+        return found
+
+    calls(0)
+    monkeypatch.setattr(product, "matmul", refuse)
+    for got, want in calls(2):
+        np.testing.assert_array_equal(got, want)
+        assert (type(got), np.asarray(got).dtype) == (type(want), np.asarray(want).dtype)
+    a, b = filled((6, 5, 4)).astype(dtype), filled((6, 4, 3)).astype(dtype)
+    for other in (b.astype("f4"), b[..., :2], np.asfortranarray(b)):
+        with pytest.raises(AssertionError, match="slow path"):
+            tw.matmul(a, other)
+
+
+@pytest.mark.parametrize("dtype", ["i8", "f8"])
+def test_results_of_one_look_and_another_shape(dtype: str) -> None:
+    """NumPy's product, too, is called for what was asked before alone."""
+    n = 150
+    a, b = filled((n, n)).astype(dtype), filled((n, n), seed=1).astype(dtype)
+    room = np.zeros((n + 2, n), dtype)
+    for _ in range(2):
+        np.testing.assert_array_equal(tw.matmul(a, b, room[:n]), np.matmul(a, b))
+    room[...] = 0
+    with pytest.raises(ArgumentError, match="out has shape"):
+        tw.matmul(a, b, room[1:])
+    with pytest.raises(ArgumentError, match="out has shape"):
+        tw.matmul(a, b, room[: n - 1])
+    frozen = room[:n]
+    frozen.flags.writeable = False
+    with pytest.raises(ArgumentError, match="read-only"):
+        tw.matmul(a, b, frozen)
+    assert not room.any()
+    # A result over its own operand.
+    both, want = a.copy(), np.matmul(a, b)
+    tw.matmul(both, b, both)
+    np.testing.assert_array_equal(both, want)
+
+
 LETTERS = ("n", "t", "c")
 SCALARS: list[tuple[complex, complex]] = [(1, 0), (-2.5, 0), (1, 1), (0.5, -3)]
 
@@ -244,36 +296,44 @@ def refuse(*_: Any, **__: Any) -> None:
     raise AssertionError("the slow path")
 
 
+@pytest.mark.parametrize("deterministic", [False, True])
 @pytest.mark.parametrize(("left", "right", "axes", "equation"), ALONG, ids=ALONG_IDS)
 def test_a_second_call_along_axes_turns_nothing(
     left: tuple[int, ...],
     right: tuple[int, ...],
     axes: list[Any],
     equation: str,
+    deterministic: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The same elements, shape and strides as the first time, for other numbers, without and with ``out``."""
     tw.forget()
+    how = {"deterministic": deterministic}
     a, b = filled(left), filled(right, seed=1)
-    first = tw.matmul(a, b, axes=axes)
+    first = tw.matmul(a, b, axes=axes, **how)
     into = np.zeros(np.shape(first))
-    tw.matmul(a, b, into, axes=axes)
+    tw.matmul(a, b, into, axes=axes, **how)
+    with pytest.raises(ArgumentError, match="deterministic"):
+        tw.matmul(a, b, axes=axes, deterministic=int(deterministic))  # type: ignore[arg-type]
     a, b = filled(left, seed=2), filled(right, seed=3)
     monkeypatch.setattr(along, "_moved", refuse)
     monkeypatch.setattr(product, "matmul", refuse)
-    again = tw.matmul(a, b, axes=list(axes))
+    again = tw.matmul(a, b, axes=list(axes), **how)
     close(again, np.matmul(a, b, axes=axes))
     assert (type(again), np.shape(again)) == (type(first), np.shape(first))
     if isinstance(first, np.ndarray):
         assert (again.strides, again.dtype) == (first.strides, first.dtype)
         out = np.zeros_like(into)
-        assert tw.matmul(a, b, out, axes=[*axes]) is out
+        assert tw.matmul(a, b, out, axes=[*axes], **how) is out
         np.testing.assert_array_equal(out, again)
         with pytest.raises(AssertionError, match="slow path"):
-            tw.matmul(a, b, np.zeros((*out.shape, 2))[..., 0], axes=axes)
+            tw.matmul(a, b, np.zeros((*out.shape, 2))[..., 0], axes=axes, **how)
+    # A call that promises the other thing has a kernel of its own.
+    with pytest.raises(AssertionError, match="slow path"):
+        tw.matmul(a, b, axes=axes, deterministic=not deterministic)
     tw.forget()
     with pytest.raises(AssertionError, match="slow path"):
-        tw.matmul(a, b, axes=axes)
+        tw.matmul(a, b, axes=axes, **how)
 
 
 def test_a_call_along_axes_goes_through_little(calls_of: Callable[[Callable[[], object]], int]) -> None:

@@ -18,7 +18,7 @@ from tilewright.errors import ArgumentError
 from tilewright.runtime.backend import Function
 from tilewright.runtime.call_cache import ALONG, FAST, INTO, keep
 from tilewright.runtime.fastcall_cpu import relaid
-from tilewright.runtime.host_calls import looks
+from tilewright.runtime.host_calls import looks, under
 
 Axes = tuple[tuple[int, ...], ...]
 MEANING = "a list of three tuples, the matrix axes of a, of b and of the result: two, or one of a vector"
@@ -32,14 +32,14 @@ def along(
     out: Any,
     *,
     pairs: bool = False,
-    plain: bool = False,
+    tag: str | None = None,
 ) -> Any:
     """``multiply(a, b, out)`` of arrays whose matrices lie along ``axes``.
 
     ``axes`` is a list of one tuple for a, b and the result, of two axes, or of one for a vector (an integer
     will do). ``pairs``: the last axis of arrays holds real and imaginary parts, and is not counted.
-    ``plain``: it is ``matmul`` without options, and ``along_again`` is to serve calls like it. ``out`` is
-    returned where it is given.
+    ``tag``: what ``matmul`` remembers such calls under without ``axes``, so that ``along_again`` is to serve
+    them; None: nothing. ``out`` is returned where it is given.
 
     Raises ``ArgumentError`` for what is no such list, and for axes that an array does not have, twice.
     """
@@ -58,29 +58,29 @@ def along(
         order = _last(out.ndim - pairs, three, "out", pairs)
         into = _moved(out, order)
         multiply(left, right, into)
-        if plain:
-            _remember_into(axes, orders, (a, b, out), (left, right, into), order)
+        if tag is not None:
+            _remember_into(axes, tag, orders, (a, b, out), (left, right, into), order)
         return out
     result = multiply(left, right, None)
     back = _inverse(_last(result.ndim - pairs, three, "the result", pairs)) if three else None
-    if plain:
-        _remember_new(axes, orders, (a, b), (left, right), back)
+    if tag is not None:
+        _remember_new(axes, tag, orders, (a, b), (left, right), back)
     return result if back is None else _moved(result, back)
 
 
-def along_again(axes: Any, a: Any, b: Any, out: Any) -> Any:
-    """A plain call on an array of NumPy's like one before; else ``NotImplemented``."""
+def along_again(axes: Any, a: Any, b: Any, out: Any, tag: str) -> Any:
+    """A call of a tag on an array of NumPy's like one before; else ``NotImplemented``."""
     if type(axes) is not list:
         return NotImplemented
     try:
         one, two, three = axes
         if out is None:
             known, function, shape, dtype, make, back = ALONG[
-                a.shape, a.strides, a.dtype.char, b.shape, b.strides, one, two, three
+                a.shape, a.strides, a.dtype.char, b.shape, b.strides, one, two, three, tag
             ]
         else:
             known, function = ALONG[
-                a.shape, a.strides, a.dtype.char, b.shape, b.strides, out.strides, one, two, three
+                a.shape, a.strides, a.dtype.char, b.shape, b.strides, out.strides, one, two, three, tag
             ]
         first, second, third = known
         same = one is first and two is second and three is third
@@ -97,6 +97,7 @@ def along_again(axes: Any, a: Any, b: Any, out: Any) -> Any:
 
 def _remember_into(
     axes: list[Any],
+    tag: str,
     orders: Axes,
     given: tuple[Any, Any, Any],
     turned: tuple[Any, Any, Any],
@@ -106,8 +107,8 @@ def _remember_into(
     if not (_lasting(axes) and all(type(x) is np.ndarray for x in given)):
         return
     (a, b, out), (left, right, into) = given, turned
-    key = (*looks(a, b), out.strides, *axes)
-    function = INTO.get((*looks(left, right), into.strides))
+    key = (*looks(a, b), out.strides, *axes, tag)
+    function = INTO.get((*looks(left, right), into.strides, *under(tag)))
     if function is not None and key not in ALONG:
         call = relaid(function, [(x.shape, x.strides) for x in given]) or _turning(function, orders, order)
         keep(ALONG, key, (tuple(axes), call))
@@ -115,6 +116,7 @@ def _remember_into(
 
 def _remember_new(
     axes: list[Any],
+    tag: str,
     orders: Axes,
     given: tuple[Any, Any],
     turned: tuple[Any, Any],
@@ -123,7 +125,7 @@ def _remember_new(
     """The same for calls that make their results, which are turned ``back`` (None: not at all)."""
     if not (_lasting(axes) and all(type(x) is np.ndarray for x in given)):
         return
-    key, found = (*looks(*given), *axes), FAST.get(looks(*turned))
+    key, found = (*looks(*given), *axes, tag), FAST.get((*looks(*turned), *under(tag)))
     if found is not None and key not in ALONG:
         function, *making = found
         call = relaid(function, [(x.shape, x.strides) for x in given]) or _turning(function, orders, None)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import numpy as np
+
 from tilewright.arrays.layout import transposed
 from tilewright.arrays.tracing import untraced
 from tilewright.arrays.view import Layout, view_of, writeable
@@ -11,7 +13,7 @@ from tilewright.calls import product, product_plans
 from tilewright.calls.explain import explain_plan
 from tilewright.calls.spec import Options
 from tilewright.model import Plan
-from tilewright.runtime import call_cache
+from tilewright.runtime import call_cache, host_calls
 from tilewright.runtime.backend import Backend, Function
 from tilewright.runtime.backends import backend_of
 from tilewright.runtime.host_calls import maker
@@ -49,7 +51,7 @@ class Executable:
         self._layouts = view_of(a), view_of(b), view_of(out)
         self.index = backend.index if backend.kind == "cuda" else None
         self._memo: device_calls.Memo = {}
-        self._fresh = options.beta == 0
+        self._fresh, self._tag = options.beta == 0, product.gemm_tag(options)
         self._shape, self._dtype = out.shape, out.dtype
         self._make = maker(out)
         self.drop()
@@ -134,6 +136,11 @@ class Executable:
         if self._stale:
             self._renew()
             return self(a, b, c, out=out)
+        if type(a) is np.ndarray and not self._options.forced:
+            # Arrays that lie otherwise, where ``gemm`` met such before.
+            result = host_calls.gemm_again(self._tag, a, b, c, out)
+            if result is not NotImplemented:
+                return result
         result = product.gemm(self._options, a, b, c, out, None if calls is None else self._memo)
         if calls is not None and out is not None and self._planned is None:
             self._planned = calls.plan(self._memo, None, a, b, out)

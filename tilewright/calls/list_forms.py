@@ -15,7 +15,7 @@ from typing import Any
 
 from tilewright.arrays.pointers import Groups, Pointers
 from tilewright.arrays.tracing import untraced
-from tilewright.calls import batched, grouped
+from tilewright.calls import batched, grouped, small_lists
 from tilewright.calls.grouped import Grouped
 from tilewright.calls.matrix_lists import backend_of_lists, counted, listed
 from tilewright.calls.spec import Options, of_pairs, written
@@ -55,7 +55,11 @@ def gemm_batched(
     memories, outputs that share memory with one another or with an input, and what ``gemm`` refuses;
     ``DTypeError`` for different types.
     """
-    key = batched.key_of((a, b, out), c, (alpha, beta, trans_a, trans_b, dtype))
+    asked = alpha, beta, trans_a, trans_b, dtype
+    result = small_lists.again("batched", a, b, c, out, asked)
+    if result is not NotImplemented:
+        return result
+    key = batched.key_of((a, b, out), c, asked)
     if key is not None and batched.again(key):
         return out
     options = Options.of(alpha, beta, trans_a, trans_b, pairs=of_pairs(dtype))
@@ -72,6 +76,7 @@ def gemm_batched(
     backend = backend_of_lists(lists)
     with backend.current():
         made = batched.run(backend, options, lists, c is out, key)
+    small_lists.remember("batched", a, b, c, out, asked, made)
     return made if out is None else out
 
 
@@ -108,9 +113,15 @@ def gemm_grouped(
     Raises ``ArgumentError`` for lists of different length, shapes that do not fit, arrays in different
     memories, outputs that share memory with one another or with an input, ``DTypeError`` for other types.
     """
-    return grouped.planned(
+    asked = alpha, beta, trans_a, trans_b, dtype
+    result = small_lists.again("grouped", a, b, c, out, asked)
+    if result is not NotImplemented:
+        return result
+    made = grouped.planned(
         a, b, c, (alpha, beta), (trans_a, trans_b), out, dtype, config=None, lasting=False
     )()
+    small_lists.remember("grouped", a, b, c, out, asked, made)
+    return made
 
 
 @untraced

@@ -130,7 +130,9 @@ class Run:
         )
         self.plan: Plan = found.plan
         as_they_are = found.a is spec.left and found.b is spec.right and found.out is self.out
-        bound = found.bound if as_they_are and backend.kind == "cuda" and spec.options.alpha != 0 else None
+        plainly = as_they_are and spec.options.alpha != 0
+        self._bound = found.bound if plainly and backend.kind == "cpu" else None
+        bound = found.bound if plainly and backend.kind == "cuda" else None
         # A texture may be refused over certain addresses, and the library then has to take over.
         if bound is not None and self.plan.stencil is not None and self.plan.config is not None:
             launch = STENCILS[self.plan.stencil].launch(self.plan.problem, self.plan.config)
@@ -155,5 +157,9 @@ class Run:
         return run
 
     def slowly(self, backend: Backend) -> None:
-        """The product with all its looks and copies, on the backend's stream."""
+        """The product on the backend's stream, in this process by its kernel where that takes the arrays as
+        they are, else with all its looks and copies."""
+        if self._bound is not None:
+            backend.run(self._bound, self.spec.left, self.spec.right, self.out)
+            return
         product.run(backend, self.spec, self.out, fresh=True)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from tilewright.arrays.layout import ACCEPTED, paired
 from tilewright.arrays.numpy_ import itself
 from tilewright.arrays.overlap import may_share
@@ -27,7 +29,7 @@ from tilewright.calls.spec import (
 )
 from tilewright.dtypes import is_complex
 from tilewright.errors import ArgumentError, DTypeError
-from tilewright.runtime import gaps
+from tilewright.runtime import gaps, host_calls
 from tilewright.runtime.backend import Backend, Call, Held, Order
 from tilewright.runtime.backends import backend_of
 from tilewright.runtime.host_calls import MATMUL
@@ -42,6 +44,13 @@ def tag_of(math: str, deterministic: bool) -> str:
     """What calls of ``matmul`` are remembered under that multiply in another way than ieee, or are
     deterministic."""
     return f"{'deterministic ' if deterministic else ''}matmul in {math}"
+
+
+def gemm_tag(options: Options) -> tuple[Any, ...]:
+    """What calls of ``gemm`` are remembered under: their scalars first."""
+    tag = (*options.scalars, *options.trans, *(("hc",) if options.pairs else ()))
+    tag = tag if options.math == "ieee" else (*tag, options.math)
+    return (*tag, DETERMINISTIC) if options.deterministic else tag
 
 
 # ---- arguments
@@ -84,6 +93,11 @@ def _matmul_on(backend: Backend, a: Any, b: Any, out: Any, options: Options) -> 
     if options == PLAIN[False] and not (backend.known(a) and backend.known(b)):
         return backend.plain(a, b, out)
     x, y = take(backend, a, "a", pairs), take(backend, b, "b", pairs)
+    if options == PLAIN[False] and backend.kind == "cpu" and (out is None or type(out) is np.ndarray):
+        # What was made an array of just now, a list say, may lie as what was multiplied before.
+        before = host_calls.again(x.array, y.array, out)
+        if before is not NotImplemented:
+            return before if out is not None or x.wrap is itself else x.wrap(np.asarray(before))
     spec = matmul_spec(options, x.array, y.array)
     given = None
     if out is not None and (spec.supported or backend.kind == "cpu"):
@@ -91,22 +105,43 @@ def _matmul_on(backend: Backend, a: Any, b: Any, out: Any, options: Options) -> 
     if not spec.supported:
         if options.deterministic and spec.dtype.kind not in "biu":
             raise DTypeError(f"deterministic=True for arrays of {spec.dtype}; accepted: {ACCEPTED}, integers")
-        return backend.plain(a, b, out)
+        made = backend.plain(a, b, out)
+        if backend.kind == "cpu":
+            _remember_plain(backend, spec, given, made)
+        return made
     target = given if given is not None and exact(given, spec.final, spec.dtype) else None
     result = backend.empty(spec.final, spec.dtype) if target is None else target
     done = run(backend, spec, spec.matrices(result), fresh=target is None)
     if done.plainly and x.own and y.own and given is target:
         arrays = x.array, y.array, result
-        tag = TAGS[pairs] if options == PLAIN[pairs] else tag_of(options.math, options.deterministic)
         # Calls in this process's memory are those on arrays, whatever has the memory.
         into = out if backend.kind == "cuda" else given
-        backend.remember(done.bound, Call(tag, a, b, into, arrays, pairs=pairs, held=done.held))
+        backend.remember(done.bound, Call(_tag(options), a, b, into, arrays, pairs=pairs, held=done.held))
     if given is not None and target is None:
         backend.assign(given, result)
     if out is not None:
         return out
     made = x.wrap(result)
     return made[()] if spec.final == () and x.wrap is itself else made
+
+
+def _tag(options: Options) -> str:
+    """What calls of ``matmul`` are remembered under."""
+    pairs = options.pairs
+    return TAGS[pairs] if options == PLAIN[pairs] else tag_of(options.math, options.deterministic)
+
+
+def _remember_plain(backend: Backend, spec: ProductSpec, given: Layout | None, made: Any) -> None:
+    """Serve calls like one of a type that no kernel knows, whole numbers say, by NumPy's product alone.
+    ``made``: what the call returned."""
+    result = np.asarray(made) if given is None and isinstance(made, np.ndarray | np.generic) else given
+    numbers = spec.dtype.kind in "biufc" and spec.a.dtype == spec.b.dtype
+    if not numbers or result is None or not exact(result, spec.final, spec.dtype):
+        return
+    # A new result may lie as NumPy likes it.
+    if given is not None or (isinstance(result, np.ndarray) and result.flags.c_contiguous):
+        arrays = spec.a, spec.b, result
+        backend.remember(None, Call(_tag(spec.options), spec.a, spec.b, given, arrays))
 
 
 def _out_of_matmul(backend: Backend, spec: ProductSpec, out: Any) -> Layout:
@@ -186,16 +221,13 @@ def _gemm_on(
     fresh = result is not target
     done = run(backend, spec, result, fresh=fresh)
     if done.plainly and found.own and (memo is not None or not options.forced):
-        scalars = (*options.scalars, *options.trans, *(("hc",) if options.pairs else ()))
-        scalars = scalars if options.math == "ieee" else (*scalars, options.math)
-        scalars = (*scalars, DETERMINISTIC) if options.deterministic else scalars
         # A c that was copied first is a result that is updated in place.
         into = found.wrap(result) if moved and fresh else out
         if backend.kind == "cpu":
             into = result if moved and fresh else target
         arrays = spec.a, spec.b, result
         call = Call(
-            *(scalars if memo is None else tag, a, b, into, arrays),
+            *(gemm_tag(options) if memo is None else tag, a, b, into, arrays),
             *(options.scalars, options.trans, options.pairs, moved, done.held),
         )
         backend.remember(done.bound, call, memo)

@@ -261,7 +261,7 @@ def _on_host(a: Any, b: Any, out: Any) -> Builtin | None:
         return Builtin(into, None)
     if not a.dtype == b.dtype == out.dtype or 0 in (*a.shape, *b.shape):
         return None
-    # Several launches, of batch axes that no stride covers, are made by no builtin.
+    # What no function serves may still have a kernel that takes the arrays as they are.
     planned = product_plans.plan(HOST, Options(), a, b, out, fresh=True)
     if planned.bound is not None and planned.a is a and planned.b is b and planned.out is out:
         return Builtin(None, planned.bound.run)

@@ -1,12 +1,14 @@
 """A plan bound to arrays of this process: the one way from a decision to a result.
 
 ``Bound`` holds what one kind of call needs, found once: the job, the kernel, and the context of the
-launch trampoline. ``run`` walks the batch axes that one stride cannot cover; ``function`` makes the builtin
-that serves calls on arrays just like these. ``Host`` is the backend of calls in this process's memory.
+launch trampoline, which walks the batch axes that one stride cannot cover, too; ``function`` makes the
+builtin that serves calls on arrays just like these. ``Host`` is the backend of calls in this process's
+memory.
 """
 
 from __future__ import annotations
 
+import math
 import os
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -25,7 +27,7 @@ from tilewright.loading import load
 from tilewright.model import Plan
 from tilewright.runtime import build, gaps, host_calls
 from tilewright.runtime.backend import Call, Function
-from tilewright.runtime.fastcall_cpu import native
+from tilewright.runtime.fastcall_cpu import native, reader
 from tilewright.runtime.multiplying import RANK_MAX
 from tilewright.runtime.team import find_team
 from tilewright.stencils.cpu.ir import LAYOUT_WORDS, launched, layout_words
@@ -64,14 +66,17 @@ class Bound:
             "threads": self.threads if find_team() else 1,
             "unit": STENCILS[plan.stencil].launch(problem, plan.config).unit,
             "swap": int(job.swap),
-            "release": int(problem.flops * problem.batch > RELEASE_FLOPS),
+            "release": int(problem.flops * problem.batch * math.prod(job.outer) > RELEASE_FLOPS),
         }
-        self.context = self.native.context(self.words, self.scalars)
-        self.starts = job.starts()
+        self.outer = [
+            (extent, b, a, c) if job.swap else (extent, a, b, c)
+            for extent, (a, b, c) in zip(job.outer, job.outer_steps, strict=True)
+        ]
+        self.context = self.native.context(self.words, self.scalars, self.outer)
 
     def function(self, a: Layout, b: Layout, out: Layout) -> Function | None:
         """A builtin for arrays just like these; None where every call needs the slow path."""
-        if self.job.outer or not self.native.trusted or max(a.ndim, b.ndim, out.ndim) > RANK_MAX:
+        if not self.native.trusted or max(a.ndim, b.ndim, out.ndim) > RANK_MAX:
             return None
         # The builtin compares types by address, so they must be NumPy's own, which live for ever.
         if not (a.dtype is b.dtype is out.dtype is self.plan.problem.dtype.numpy):
@@ -81,24 +86,25 @@ class Bound:
         words = {**self.words, "descr": id(out.dtype)}
         for number, array in enumerate((a, b, out)):
             words[f"low{number}"], words[f"high{number}"] = bounds(array)
-        context = self.native.context(words, self.scalars, [(x.shape, x.strides) for x in (a, b, out)])
+        arrays = [(x.shape, x.strides) for x in (a, b, out)]
+        context = self.native.context(words, self.scalars, self.outer, arrays)
         return self.native.function(context, self.kernel)
 
     def run(self, a: Array, b: Array, out: Array) -> None:
         """The product on arrays of the job's layout (checked by the caller), batch axes and all."""
-        left, right, result = a.ctypes.data, b.ctypes.data, out.ctypes.data
+        left, right, result = map(reader(), (a, b, out))
         if self.job.swap:
             left, right = right, left
-        for step_a, step_b, step_c in self.starts:
+        if self.threads == 1 or self.words["threads"] > 1:
+            self.native.run(self.context, left, right, result)
+            return
+        for step_a, step_b, step_c in self.job.starts():
             if self.job.swap:
                 step_a, step_b = step_b, step_a
-            self._launch(left + step_a, right + step_b, result + step_c)
+            self._shared(left + step_a, right + step_b, result + step_c)
 
-    def _launch(self, a: int, b: int, c: int) -> None:
-        if self.threads == 1 or self.words["threads"] > 1:
-            self.native.run(self.context, a, b, c)
-            return
-        # No OpenMP runtime on this machine: Python's threads, at some ten microseconds a call.
+    def _shared(self, a: int, b: int, c: int) -> None:
+        """One run of the job by Python's threads, at some ten microseconds: there is no OpenMP runtime."""
         share = -(-self.count // self.threads)
         share = -(-share // self.words["unit"]) * self.words["unit"]
         size = self.plan.problem.dtype.itemsize
@@ -162,23 +168,27 @@ class Host(NumpyArrays):
         elif not self._numpy_does(call.arrays[-1].dtype):
             return
         elif isinstance(call.tag, str):
-            function = host_calls.of_numpy(call.arrays[-1].dtype)
+            function = host_calls.of_numpy(call.arrays[-1].dtype, call.arrays[-1].shape)
         else:
             function = self.otherwise(call.arrays, call.scalars, call.trans)
         if function is not None:
             host_calls.remember(call, function)
 
-    def _by_python(self, bound: Any, call: Call) -> Function | None:
-        """What serves calls of which some arrays are copied, or that are several launches; None where some
-        are vectors."""
-        if min(array.ndim for array in call.arrays) < 2:
-            return None
+    def _by_python(self, bound: Any, call: Call) -> Function:
+        """What serves calls of which some arrays are copied, or lie as no builtin compares them."""
 
         def launched(a: Any, b: Any, out: Any) -> Any:
             self.run(bound, a, b, out)
             return out
 
-        builtin = None if call.held is None else self.function(bound, call.held.arrays)
+        builtin = None
+        if call.held is not None:
+            # A kernel's view of a vector has an axis more than what is copied, and compared.
+            a, b, out = (
+                held if held.ndim == given.ndim else held.reshape(given.shape)  # type: ignore[union-attr]
+                for held, given in zip(call.held.arrays, call.arrays, strict=True)
+            )
+            builtin = self.function(bound, (a, b, out))
         return host_calls.by_copies(builtin or launched, call, builtin is not None)
 
     def otherwise(

@@ -28,7 +28,8 @@ INTO: dict[Any, Any] = {}
 """The same for ``matmul`` with ``out``."""
 
 ALONG: dict[Any, Any] = {}
-"""The same for ``matmul`` with ``axes``, without and with ``out``, by the axes, too, as they were given."""
+"""The same for ``matmul`` with ``axes``, without and with ``out``, by the axes, too, as they were given, and
+by the tag of the call."""
 
 GEMM: dict[Any, Any] = {}
 """The same for ``gemm`` into ``out``."""
@@ -41,6 +42,10 @@ BOUND: dict[Any, Any] = {}
 
 PLANS: dict[Any, Any] = {}
 """Plans, by the memory that the arrays are in, job and what is forced: scalars have no say in them."""
+
+LISTS: dict[Any, Any] = {}
+"""Lists of small arrays of this process, and what serves each of their products, by the form of the call, its
+scalars, how many there are, and how the first ones lie."""
 
 POINTERS: dict[Any, Any] = {}
 """Bound kernels over arrays of addresses, by the memory that the arrays are in, job and scalars; and whole
@@ -71,7 +76,7 @@ class Holder(Protocol):
 
 
 _DICTIONARIES: tuple[dict[Any, Any], ...] = (
-    *(FAST, INTO, ALONG, GEMM, NEW, BOUND, PLANS, POINTERS),
+    *(FAST, INTO, ALONG, GEMM, NEW, BOUND, PLANS, LISTS, POINTERS),
     *(CHAINS, CONTRACTIONS, PAIRS, LOOKERS, DEVICE),
 )
 _functions: list[Callable[..., Any]] = [*dispatch.CACHED]

@@ -2,7 +2,8 @@
 text is in ``multiplying``.
 
 A *context* is a bytes object that holds, as 64-bit words, all that a call needs: the kernel, its
-strides and scalars, and the exact shapes and strides of the arrays it was planned for. The compiled
+strides and scalars, the batch axes that take a launch at each place, and the exact shapes and strides of the
+arrays it was planned for. The compiled
 entry is a C function of CPython's fast calling convention (``METH_FASTCALL``) whose ``self`` is the
 context: it compares the arrays of the call with the plan, word by word, and runs the kernel on
 their data, on one core or on a team of OpenMP threads. Every thread of a team has a share of the
@@ -22,17 +23,20 @@ import ctypes
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from types import BuiltinFunctionType
 from typing import Any
 
 import numpy as np
 
+from tilewright.arrays import view
 from tilewright.model import Device, Kernel
 from tilewright.runtime.compiled import MethodDef, address_of, builtin, load, method, ordinary, rebuilt
 from tilewright.runtime.multiplying import (
     ALIGNED,
     ARRAY_WORDS,
     AT,
+    AXES_AT,
     DATA,
     DESCR,
     FLAGS,
@@ -114,12 +118,16 @@ class Native:
         self,
         words: dict[str, int],
         scalars: bytes,
+        outer: Sequence[tuple[int, int, int, int]] = (),
         arrays: Sequence[tuple[tuple[int, ...], tuple[int, ...]]] = (),
     ) -> bytes:
-        """The bytes of a context. ``arrays``: shape and byte strides of the two operands and the result."""
-        values = {**dict.fromkeys(WORDS, 0), **self.common, **words}
+        """The bytes of a context. ``outer``: extents of batch axes beside the kernel's and their byte strides
+        in its A, B and C, the slowest first. ``arrays``: shape and byte strides of the two operands and the
+        result."""
+        values = {**dict.fromkeys(WORDS, 0), **self.common, **words, "outer": len(outer)}
         values |= {f"scalar{i}": v for i, v in enumerate(struct.unpack("<4q", scalars.ljust(32, b"\0")))}
-        return struct.pack(f"<{len(WORDS)}q", *(values[name] for name in WORDS)) + _laid(arrays)
+        head = struct.pack(f"<{len(WORDS)}q", *(values[name] for name in WORDS)) + _laid(arrays)
+        return head.ljust(8 * AXES_AT, b"\0") + b"".join(struct.pack("<4q", *axis) for axis in outer)
 
     def function(self, context: bytes, kernel: Kernel) -> Callable[[Any, Any, Any], Any]:
         """A builtin ``f(a, b, out)``: out where the arrays are as planned, else ``NotImplemented``.
@@ -164,6 +172,14 @@ def _make(device: Device) -> Native:
         _trusted(),
         method(addresses["call"], METHOD),
     )
+
+
+@cache
+def reader() -> Callable[[Any], int]:
+    """What reads where the first element of one of NumPy's arrays lies: in a fraction of the time in which
+    NumPy says it, where array objects look as they are believed to."""
+    read = ctypes.c_size_t.from_address
+    return (lambda array: read(id(array) + DATA).value) if _trusted() else view.address_of
 
 
 def _trusted() -> bool:

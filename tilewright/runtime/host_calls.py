@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.arrays.numpy_ import ALIGN_FROM, new_output
-from tilewright.arrays.view import Array, Layout
+from tilewright.arrays.view import Array, Layout, aligned
 from tilewright.runtime import call_cache
 from tilewright.runtime.backend import Call, Function, Order
 from tilewright.runtime.call_cache import FAST, GEMM, INTO, NEW
@@ -16,6 +16,8 @@ from tilewright.runtime.call_cache import FAST, GEMM, INTO, NEW
 MATMUL = "matmul"
 """The tag of ``matmul``'s plain calls; those of others are words, too, and those of ``gemm`` its scalars, its
 letters and words."""
+ALIGNED = (True, True, True)
+"""All arrays of a call, each element at a multiple of what its type wants."""
 
 
 def remember(call: Call, function: Function) -> None:
@@ -23,18 +25,55 @@ def remember(call: Call, function: Function) -> None:
     a, b, result = call.arrays
     look = looks(a, b)
     if isinstance(call.tag, str):
-        tag = () if call.tag == MATMUL else (call.tag,)
+        tag = under(call.tag)
         if call.out is None:
             made = scalar(function) if result.shape == () else function
-            call_cache.keep(FAST, (*look, *tag), (made, result.shape, result.dtype, maker(result)))
+            _keep_new(FAST, (*look, *tag), call, made)
         elif call.out is result:
             # The very array, so that the next call finds its strides by asking it.
-            call_cache.keep(INTO, (*look, result.strides, *tag), function)
+            key = *look, result.strides, *tag
+            call_cache.keep(INTO, key, by_alignment(INTO.get(key), function, call))
     elif call.out is result and not call.moved:
-        call_cache.keep(GEMM, (*look, result.strides, *call.tag), function)
+        key = *look, result.strides, *call.tag
+        call_cache.keep(GEMM, key, by_alignment(GEMM.get(key), function, call))
     elif isinstance(result, np.ndarray) and result.flags.c_contiguous:
         # A result like those that are made, with a copy of c in it if there is one.
-        call_cache.keep(NEW, (*look, *call.tag), (function, result.shape, result.dtype, maker(result)))
+        _keep_new(NEW, (*look, *call.tag), call, function)
+
+
+def _keep_new(entries: dict[Any, Any], key: Any, call: Call, function: Function) -> None:
+    """Keep what serves calls that make their results, and what makes these."""
+    result = call.arrays[2]
+    before = entries.get(key)
+    function = by_alignment(None if before is None else before[0], function, call)
+    call_cache.keep(entries, key, (function, result.shape, result.dtype, maker(result)))
+
+
+class ByAlignment:
+    """What serves calls on arrays of one look, which does not say whether they are aligned: one way for each
+    answer, for a copy that one call needs another must not make."""
+
+    def __init__(self, ways: dict[tuple[bool, ...], Function]):
+        self.ways = ways
+
+    def __call__(self, a: Any, b: Any, out: Any) -> Any:
+        way = self.ways.get((a.flags.aligned, b.flags.aligned, out.flags.aligned))
+        return NotImplemented if way is None else way(a, b, out)
+
+
+def by_alignment(before: Function | None, function: Function, call: Call) -> Function:
+    """A function for calls like one, beside what serves those on arrays that are aligned otherwise."""
+    lie = tuple(map(aligned, call.arrays))
+    ways: dict[tuple[bool, ...], Function] = {} if before is None else {ALIGNED: before}
+    ways = before.ways if isinstance(before, ByAlignment) else ways
+    if lie == ALIGNED and ways.keys() <= {ALIGNED}:
+        return function
+    return ByAlignment({**ways, lie: function})
+
+
+def under(tag: str) -> tuple[str, ...]:
+    """What the keys of ``matmul``'s calls of a tag end in: those of plain ones are shortest."""
+    return () if tag == MATMUL else (tag,)
 
 
 def again(a: Layout, b: Layout, out: Layout | None) -> Any:
@@ -49,6 +88,28 @@ def again(a: Layout, b: Layout, out: Layout | None) -> Any:
     return function(a, b, make(shape, dtype))
 
 
+def gemm_again(tag: tuple[Any, ...], a: Any, b: Any, c: Any, out: Any) -> Any:
+    """A call of ``gemm`` on an array of NumPy's like one before, which was remembered under ``tag``, its
+    scalars first; else ``NotImplemented``."""
+    try:
+        look, added = (a.shape, a.strides, a.dtype.char, b.shape, b.strides), tag[1] != 0
+        if out is not None:
+            if added and c is not None and c is not out:
+                return NotImplemented
+            return (
+                out if GEMM[(*look, out.strides, *tag)](a, b, out) is not NotImplemented else NotImplemented
+            )
+        function, shape, kind, make = NEW[(*look, *tag)]
+        if added and not (type(c) is np.ndarray and c.shape == shape and c.dtype is kind):
+            return NotImplemented
+        made = make(shape, kind)
+        if added:
+            made[...] = c
+        return made if function(a, b, made) is not NotImplemented else NotImplemented
+    except (KeyError, AttributeError, TypeError):
+        return NotImplemented
+
+
 def known(call: Call) -> Function | None:
     """What serves a call of ``gemm`` into ``out`` like one that was remembered."""
     a, b, result = call.arrays
@@ -56,14 +117,15 @@ def known(call: Call) -> Function | None:
     return found
 
 
-def of_numpy(kind: np.dtype[Any]) -> Function:
+def of_numpy(kind: np.dtype[Any], shape: tuple[int, ...]) -> Function:
     """What serves calls that NumPy's own product was planned for, on arrays of one of NumPy's types. That
-    takes any layout and whatever overlaps, so the types, which live for ever, are all that is compared."""
+    takes any layout and whatever overlaps, so the types, which live for ever, and the shape of the result,
+    which no look has of ``out``, are all that is compared."""
 
     def call(a: Any, b: Any, out: Any) -> Any:
         if not (a.dtype is b.dtype is out.dtype is kind and type(b) is type(out) is np.ndarray):
             return NotImplemented
-        return np.matmul(a, b, out) if out.flags.writeable else NotImplemented
+        return np.matmul(a, b, out) if out.shape == shape and out.flags.writeable else NotImplemented
 
     return call
 

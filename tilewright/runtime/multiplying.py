@@ -1,8 +1,9 @@
 """The text of the program between a call on NumPy's arrays and a kernel: ``fastcall_cpu`` compiles it.
 
 It reads a *context*, 64-bit words by the names in ``WORDS``; behind them, for each array of the call, its
-rank and as many extents and byte strides as ``RANK_MAX`` allows. Array objects are read by the offsets of
-their fields.
+rank and as many extents and byte strides as ``RANK_MAX`` allows; and behind those, for each batch axis that
+the kernel does not know, its extent and its byte strides in the kernel's operands and the result. Array
+objects are read by the offsets of their fields.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ WORDS = [
     "stride_b",
     "stride_c",
     "count",
+    "outer",
     "itemsize",
     "threads",
     "unit",
@@ -51,6 +53,8 @@ RANK_MAX = 8
 PIECES = 4
 LINE_WORDS = 8
 ARRAY_WORDS = 1 + 2 * RANK_MAX
+AXES_AT = len(WORDS) + 3 * ARRAY_WORDS
+AXIS_WORDS = 4
 
 # Byte offsets in a NumPy array object.
 DATA, RANK, SHAPE, STRIDES, DESCR, FLAGS = 16, 24, 32, 40, 56, 64
@@ -214,8 +218,8 @@ idle:
 """
 """``team``: what each thread of a team does."""
 
-_RUN = f"""
-define void @run(ptr %context, ptr %a, ptr %b, ptr %c) {{
+_BATCH = f"""
+define internal void @batch(ptr %context, ptr %a, ptr %b, ptr %c) noinline {{
 entry:
 {_word("count", "%context", "count")}{_word("threads", "%context", "threads")}\
 {_word("parallel", "%context", "parallel", "ptr")}{_word("teams_allowed", "%context", "flag", "ptr")}\
@@ -254,7 +258,51 @@ launch:
   ret void
 }}
 """
-"""``run``: the whole batch, by one thread or a team."""
+"""``batch``: all products that one stride covers, by one thread or a team. What a team needs is on the stack,
+so it must be a function of its own where it is called in a loop."""
+
+_ALONG = f"""
+define internal void @along(ptr %context, ptr %axis, i64 %axes, ptr %a, ptr %b, ptr %c) {{
+entry:
+  %some = icmp sgt i64 %axes, 0
+  br i1 %some, label %begin, label %last
+last:
+  call void @batch(ptr %context, ptr %a, ptr %b, ptr %c)
+  ret void
+begin:
+{word(0, "%axis", "extent", "i64")}{word(1, "%axis", "step.a", "i64")}\
+{word(2, "%axis", "step.b", "i64")}{word(3, "%axis", "step.c", "i64")}\
+  %axis.next = getelementptr i64, ptr %axis, i64 {AXIS_WORDS}
+  %axes.left = sub i64 %axes, 1
+  br label %each
+each:
+  %i = phi i64 [ 0, %begin ], [ %i.next, %each ]
+  %a.here = phi ptr [ %a, %begin ], [ %a.next, %each ]
+  %b.here = phi ptr [ %b, %begin ], [ %b.next, %each ]
+  %c.here = phi ptr [ %c, %begin ], [ %c.next, %each ]
+  call void @along(ptr %context, ptr %axis.next, i64 %axes.left, ptr %a.here, ptr %b.here, ptr %c.here)
+  %a.next = getelementptr i8, ptr %a.here, i64 %step.a
+  %b.next = getelementptr i8, ptr %b.here, i64 %step.b
+  %c.next = getelementptr i8, ptr %c.here, i64 %step.c
+  %i.next = add i64 %i, 1
+  %more = icmp slt i64 %i.next, %extent
+  br i1 %more, label %each, label %done
+done:
+  ret void
+}}
+"""
+"""``along``: a batch at each place along so many axes, the first of which is the slowest."""
+
+_RUN = f"""
+define void @run(ptr %context, ptr %a, ptr %b, ptr %c) {{
+entry:
+{_word("outer", "%context", "outer")}\
+  %axes = getelementptr i64, ptr %context, i64 {AXES_AT}
+  call void @along(ptr %context, ptr %axes, i64 %outer, ptr %a, ptr %b, ptr %c)
+  ret void
+}}
+"""
+"""``run``: all products of a call."""
 
 _RAW = f"""
 define i32 @raw(ptr %context, i64 %x, i64 %y, i64 %c, i64 %stream) {{
@@ -330,4 +378,15 @@ finish:
 """
 """``call``: the entry for builtins of Python."""
 
-TEXT = _SAME + _APART + PART + _TEAM + _RUN + _RAW + _CALL + "\ndeclare i64 @llvm.smin.i64(i64, i64)\n"
+TEXT = (
+    _SAME
+    + _APART
+    + PART
+    + _TEAM
+    + _BATCH
+    + _ALONG
+    + _RUN
+    + _RAW
+    + _CALL
+    + "\ndeclare i64 @llvm.smin.i64(i64, i64)\n"
+)
