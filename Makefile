@@ -8,7 +8,8 @@ READY := .venv/ready
 demo: $(READY)
 	@$(BIN)/tilewright demo
 
-# Sweeps on the interpreter of PTX have every second case here, and all in ``pytest tests/compile``.
+# Of sweeps of kernels through NVRTC and on the interpreter of PTX this takes a half, which has each type, path and
+# device of theirs (``tests/covering.py``); ``pytest tests/compile`` takes all.
 # What measures nothing shares the cores; what times or counts this processor has them for itself. An interpreter
 # of kernels takes most of the tier compile, and would be slowed down where lines are counted. SHARED: what
 # measures nothing of the tier cpu. Folders are tiers: looking through all tests takes every process 15 s.

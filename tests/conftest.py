@@ -31,7 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--narrow",
         action="store_true",
-        help="Take every second case of long sweeps on the interpreter of PTX.",
+        help="Take half of the sweeps of tests/compile, which has every type, path and device of theirs.",
     )
 
 

@@ -2,7 +2,8 @@
 
 Tests ask for the same programs: the definitions of a default, its machine code, its PTX. Most of the time of
 these tests is NVRTC's, so what it made of a source for an architecture is kept in the folder of the run,
-which all of its processes share.
+which all of its processes share. With --narrow a half is taken of what is marked as a sweep, and of long
+tests on the interpreter of PTX, which is slow.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import hashlib
 import os
 import pickle
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -19,11 +21,35 @@ from typing import Any
 
 import pytest
 
+from tests.covering import covering
 from tilewright.errors import CompileError
 from tilewright.model import Device, Source
 from tilewright.targets.cuda import disassemble, nvrtc
 
 Compiles = Callable[[Source, Device], Any]
+EMULATED = Path(__file__).parent / "emulated"
+LONG = 8
+"""Cases of a test on the interpreter from which on a half of them is taken."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--narrow"):
+        return
+    tests = defaultdict(list)
+    for item in items:
+        if isinstance(item, pytest.Function) and hasattr(item, "callspec"):
+            tests[item.nodeid.partition("[")[0]].append(item)
+    left = set[pytest.Item]()
+    for cases in tests.values():
+        if cases[0].get_closest_marker("sweep"):
+            taken = covering([case.callspec.params for case in cases])
+        elif len(cases) >= LONG and EMULATED in cases[0].path.parents:
+            taken = list(range(0, len(cases), 2))
+        else:
+            continue
+        left |= {case for place, case in enumerate(cases) if place not in taken}
+    config.hook.pytest_deselected(items=list(left))
+    items[:] = [item for item in items if item not in left]
 
 
 def once(compiles: Compiles, folder: Path) -> Compiles:

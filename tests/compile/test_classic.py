@@ -79,30 +79,62 @@ def blemishes(points: Iterable[Point]) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("device", DEVICES, ids=lambda d: d.features)
-def test_the_default_of_every_variant_is_clean(device: Device) -> None:
-    # A and B of each type stored in every way, in other pairs for the next type and for the other device.
-    problems = []
+def variants(device: Device) -> list[str]:
+    """A and B of each type stored in every way, in other pairs for the next type and for the other device."""
+    found = []
     for turn, letter in enumerate("sdcz", device is A100):
         ways = "ntc" if letter in "cz" else "nt"
-        problems += [one(f"{letter}:{a}{ways[(i + turn) % len(ways)]}") for i, a in enumerate(ways)]
-    points = list(defaults(problems, [device]))
-    assert len({point.source.digest for point in points}) == len(problems) == 10
-    assert blemishes(points) == []
+        found += [f"{letter}:{a}:{ways[(i + turn) % len(ways)]}" for i, a in enumerate(ways)]
+    return found
 
 
-@pytest.mark.parametrize("device", DEVICES, ids=lambda d: d.features)
-def test_the_defaults_of_other_shapes_are_clean(device: Device) -> None:
-    sizes = ("32x32x32", "300x200x100", "8192x16x8192", "16x8192x8192", "64x64x65536")
-    problems = [
-        one(f"{letter}:{trans}", size)
-        for (letter, trans), size in product(zip("sdcz", CROSSED, strict=True), sizes)
-    ][2 * (device is A100) :: 4]
-    # Each size once, of one type or another; and of what is aligned less than a vector.
-    ends = ("8192x8192x8192", "333x77x555")
-    for turn, (letter, align) in enumerate((("s", 4), ("s", 8), ("d", 8), ("c", 8)), device is A100):
-        problems.append(one(f"{letter}:nt", ends[turn % 2], align=align))
-    assert blemishes(defaults(problems, [device])) == []
+VARIANTS = [(variant, device) for device in DEVICES for variant in variants(device)]
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize(("variant", "device"), VARIANTS, ids=marks.key)
+def test_the_default_of_every_variant_is_clean(variant: str, device: Device) -> None:
+    letter, a, b = variant.split(":")
+    assert blemishes(defaults([one(f"{letter}:{a}{b}")], [device])) == []
+
+
+def test_the_defaults_of_all_variants_are_different_programs() -> None:
+    for device in DEVICES:
+        problems = [one("{}:{}{}".format(*variant.split(":"))) for variant in variants(device)]
+        assert len({point.source.digest for point in defaults(problems, [device])}) == len(problems) == 10
+
+
+CROSSED = ("nn", "tn", "nc", "ct")
+"""A transposition for each of the types s, d, c and z, so that all stored forms occur."""
+SIZES = ("32x32x32", "300x200x100", "8192x16x8192", "16x8192x8192", "64x64x65536")
+# Each size once on a device, of one type or another.
+SHAPES = [
+    (f"{letter}:{trans}", size, device)
+    for device in DEVICES
+    for (letter, trans), size in list(product(zip("sdcz", CROSSED, strict=True), SIZES))[
+        2 * (device is A100) :: 4
+    ]
+]
+ENDS = ("8192x8192x8192", "333x77x555")
+NARROW = [
+    (letter, align, ENDS[turn % 2], device)
+    for device in DEVICES
+    for turn, (letter, align) in enumerate((("s", 4), ("s", 8), ("d", 8), ("c", 8)), device is A100)
+]
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize(("variant", "size", "device"), SHAPES, ids=marks.key)
+def test_the_defaults_of_other_shapes_are_clean(variant: str, size: str, device: Device) -> None:
+    assert blemishes(defaults([one(variant, size)], [device])) == []
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize(("letter", "align", "size", "device"), NARROW, ids=marks.key)
+def test_defaults_of_what_is_aligned_less_than_a_vector_are_clean(
+    letter: str, align: int, size: str, device: Device
+) -> None:
+    assert blemishes(defaults([one(f"{letter}:nt", size, align=align)], [device])) == []
 
 
 @pytest.mark.parametrize("device", DEVICES, ids=lambda d: d.features)
@@ -113,10 +145,6 @@ def test_defaults_that_share_an_sm_keep_their_sums(device: Device) -> None:
         texts.append(("s:tt:111x111x111@20000", "1"))
     problems = [Problem.parse(text, beta=beta)[0] for text, beta in texts]
     assert blemishes(defaults(problems, [device])) == []
-
-
-CROSSED = ("nn", "tn", "nc", "ct")
-"""A transposition for each of the types s, d, c and z, so that all stored forms occur."""
 
 
 def test_every_way_of_reading_is_clean() -> None:

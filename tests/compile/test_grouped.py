@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from tests import marks
 from tilewright.errors import CompileError
 from tilewright.model import DTYPES, Config, Device, GroupedProblem
 from tilewright.space import HARDWARE
@@ -28,12 +29,19 @@ def compiled(p: GroupedProblem, config: Config, device: Device) -> dict[str, int
     return facts
 
 
-@pytest.mark.parametrize("device", [H200, A100], ids=["h200", "a100"])
-@pytest.mark.parametrize("letter", list(DTYPES))
-def test_defaults_keep_what_they_promise(letter: str, device: Device) -> None:
-    # One of four, another one on the other device and of the next type.
-    kinds = ((64, "any", "nn"), (32, "0", "nn"), (32, "any", "tc"), (8, "1", "nt"))
-    top, beta, trans = kinds[(list(DTYPES).index(letter) + (device is A100)) % 4]
+KINDS = ((64, "any", "nn"), (32, "0", "nn"), (32, "any", "tc"), (8, "1", "nt"))
+# One of four, another one on the other device and of the next type.
+DEFAULTS = [
+    (letter, device, *KINDS[(turn + (device is A100)) % 4])
+    for turn, letter in enumerate(DTYPES)
+    for device in (H200, A100)
+]
+
+
+@pytest.mark.parametrize(("letter", "device", "top", "beta", "trans"), DEFAULTS, ids=marks.key)
+def test_defaults_keep_what_they_promise(
+    letter: str, device: Device, top: int, beta: str, trans: str
+) -> None:
     alpha = "any" if beta == "any" else "1"
     p = products(DTYPES[letter], top, top, top, trans, 10_000, alpha=alpha, beta=beta)
     assert GROUPED.accepts(p, device) is None

@@ -26,6 +26,7 @@ def compiled(p: Problem, config: Config, device: Device) -> dict[str, int]:
     return facts
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("letter", TYPES)
 @pytest.mark.parametrize(
     ("size", "trans", "beta", "device"),

@@ -244,6 +244,7 @@ def test_several_products_of_halves_keep_their_registers(letter: str, size: int)
     assert facts["registers"] <= (64 if size == 3 else 96), config
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("beta", ["0", "1"])
 @pytest.mark.parametrize("form", ["d:nn", "d:nt", "d:tn", "z:nn", "z:nt", "z:tn"])
 @pytest.mark.parametrize("size", [16, 24, 32])
@@ -312,6 +313,7 @@ REUSE: dict[str, tuple[Problem, tuple[int, ...], dict[str, int]]] = {
 }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("grid", [1, 3])
 @pytest.mark.parametrize("name", REUSE)
 def test_what_two_groups_have_is_brought_once(name: str, grid: int) -> None:

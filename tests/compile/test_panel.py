@@ -39,6 +39,7 @@ SHAPES = [
 PAIRED = [(letter, *shape) for turn, letter in enumerate(DTYPES) for shape in SHAPES[turn % 2 :: 2]]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("letter", "size", "trans", "beta", "device"), PAIRED)
 def test_defaults_keep_what_they_promise(letter: str, size: str, trans: str, beta: str, device: str) -> None:
     gpu = named(device)

@@ -21,6 +21,7 @@ SINGLE = SingleStencil()
 H200 = named("h200")
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("letter", TYPES)
 @pytest.mark.parametrize(("size", "trans", "beta"), [("53x53x53", "nn", "0"), ("48x50x40", "tt", "1")])
 def test_defaults_keep_what_they_promise(letter: str, size: str, trans: str, beta: str) -> None:

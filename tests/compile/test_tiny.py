@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests import marks
 from tilewright.errors import CompileError
 from tilewright.model import DTYPES, Config, Device, Problem
 from tilewright.space import HARDWARE
@@ -32,31 +33,57 @@ def compiled(p: Problem, config: Config, device: Device) -> dict[str, int]:
     return facts
 
 
-def some(count: int, turn: int) -> tuple[int, ...]:
-    """Of the sizes one in ``count``, others each turn, and the largest, where registers are shortest."""
-    return (*SIZES[turn % count : -1 : count], SIZES[-1])
+def some(turn: int) -> tuple[int, ...]:
+    """Of the sizes one in six, others each turn, without the largest, which has tests of its own."""
+    return SIZES[turn % 6 : -1 : 6]
 
 
-@pytest.mark.parametrize(("number", "beta"), list(enumerate(("0", "1", "any"))))
-@pytest.mark.parametrize("letter", LETTERS)
-def test_defaults_keep_what_they_promise(letter: str, number: int, beta: str) -> None:
-    # Half of the sizes with one beta or another, the other half of the next type: a compilation takes as long
-    # as all else here. The largest size, where registers are shortest, with one of the betas.
-    turn = LETTERS.index(letter)
-    for n in some(6, 2 * number + turn)[: None if number == turn % 3 else -1]:
-        p = problem(f"{letter}:{n}x{n}x{n}@3000000", beta=beta, alpha="any" if beta == "any" else "1")
-        config = TINY.default(p, H200)
-        facts = compiled(p, config, H200)
-        assert (facts["spills"], facts["stack"]) == (0, 0), (n, config, facts)
-        per_sm, threads = config["blocks"] // H200["sms"], 32 * config["warps"]
-        assert per_sm * threads * -(-facts["registers"] // 8) * 8 <= H200["registers_per_sm"]
+BETAS = ("0", "1", "any")
+# Half of the sizes with one beta or another, the other half of the next type: a compilation takes as long as
+# all else here.
+SMALLER = [
+    (letter, n, beta)
+    for turn, letter in enumerate(LETTERS)
+    for number, beta in enumerate(BETAS)
+    for n in some(2 * number + turn)
+]
+LARGEST = [(letter, SIZES[-1], BETAS[turn % 3]) for turn, letter in enumerate(LETTERS)]
+"""Where registers are shortest, with one of the betas."""
 
 
-@pytest.mark.parametrize("letter", LETTERS)
-def test_defaults_of_a_device_without_bulk_copies(letter: str) -> None:
-    for n in some(6, LETTERS.index(letter)):
-        p = problem(f"{letter}:{n}x{n}x{n}@3000000", beta="1")
-        assert compiled(p, TINY.default(p, A100), A100)["spills"] == 0
+def promised(p: Problem, device: Device) -> None:
+    """The default spills nothing, and the blocks that are to stay on an SM fit."""
+    config = TINY.default(p, device)
+    facts = compiled(p, config, device)
+    assert (facts["spills"], facts["stack"]) == (0, 0), (p.key, config, facts)
+    per_sm, threads = config["blocks"] // device["sms"], 32 * config["warps"]
+    assert per_sm * threads * -(-facts["registers"] // 8) * 8 <= device["registers_per_sm"]
+
+
+def default_of(letter: str, n: int, beta: str, device: Device) -> None:
+    promised(
+        problem(f"{letter}:{n}x{n}x{n}@3000000", beta=beta, alpha="any" if beta == "any" else "1"), device
+    )
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize(("letter", "n", "beta"), SMALLER)
+def test_defaults_keep_what_they_promise(letter: str, n: int, beta: str) -> None:
+    default_of(letter, n, beta, H200)
+
+
+@pytest.mark.parametrize(("letter", "n", "beta"), LARGEST)
+def test_defaults_of_the_largest_size_keep_what_they_promise(letter: str, n: int, beta: str) -> None:
+    default_of(letter, n, beta, H200)
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize(
+    ("letter", "n"),
+    [(letter, n) for turn, letter in enumerate(LETTERS) for n in (*some(turn), SIZES[-1])],
+)
+def test_defaults_of_a_device_without_bulk_copies(letter: str, n: int) -> None:
+    default_of(letter, n, "1", A100)
 
 
 @pytest.mark.parametrize("spelling", ["s:nn:81x10x9", "d:tt:9x81x10", "c:nt:5x7x128", "h:tn:300x4x5"])
@@ -79,15 +106,15 @@ PAIRED += [("d:17x9x12", "tn", "async"), ("d:17x9x12", "tt", "bulk")]
 """Every type with every path, each with another transposition, and every transposition with every path."""
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("spelling", "trans", "path"), PAIRED)
 def test_every_path_and_transposition(spelling: str, trans: str, path: str) -> None:
     letter, size = spelling.split(":")
     p = problem(f"{letter}:{trans}:{size}@100000", alpha="any", beta="any")
     space = TINY.space(p, H200).only(HARDWARE).restricted(path=path, blocks=2 * H200["sms"])
-    for config in space.sample(1, seed=len(spelling + trans + path)):
-        # Tiles of any size are right, and those that are too large are slow.
-        if config["rows"] * config["columns"] <= 64 or config["mma"]:
-            compiled(p, config, H200)
+    drawn = space.sample(20, seed=len(spelling + trans + path))
+    # Tiles of any size are right, and those that are too large are slow.
+    compiled(p, next(c for c in drawn if c["rows"] * c["columns"] <= 64 or c["mma"]), H200)
 
 
 @pytest.mark.parametrize("mma", [8, 16])
@@ -100,22 +127,33 @@ def test_tensor_cores_multiply(letter: str, mma: int) -> None:
 
 
 HALVES = ("8x8x8", "16x16x16", "17x17x17", "24x40x33", "64x64x64")
+# One transposition of four, another one for the next size, type and device.
+OF_HALVES = [
+    (letter, device, size, ("nn", "tt", "nt", "tn")[(number + turn + 2 * (device is H200)) % 4])
+    for turn, letter in enumerate(("h", "b", "hc"))
+    for device in (A100, H200)
+    for number, size in enumerate(HALVES)
+]
 
 
-@pytest.mark.parametrize(("number", "size"), list(enumerate(HALVES)))
-@pytest.mark.parametrize("device", [A100, H200], ids=["sm_80", "sm_90a"])
-@pytest.mark.parametrize("letter", ["h", "b", "hc"])
-def test_tensor_cores_multiply_halves(letter: str, device: Device, number: int, size: str) -> None:
-    """No spills, and the program has products of tensor cores in this type; without a ring there are none."""
-    kind = "bf16.bf16" if letter == "b" else "f16.f16"
-    # One transposition of four, another one for the next size, type and device.
-    trans = ("nn", "tt", "nt", "tn")[(number + ("h", "b", "hc").index(letter) + 2 * (device is H200)) % 4]
+@pytest.mark.sweep
+@pytest.mark.parametrize(("letter", "device", "size", "trans"), OF_HALVES, ids=marks.key)
+def test_tensor_cores_multiply_halves(letter: str, device: Device, size: str, trans: str) -> None:
+    """No spills; without a ring there are no products of tensor cores."""
     p = problem(f"{letter}:{trans}:{size}@100000")
     config = TINY.default(p, device)
     assert (config["mma"] == 16) == (config["path"] != "plain"), config
     assert compiled(p, config, device)["spills"] == 0
-    if config["mma"] and number == 1:
-        assert f".f32.{kind}.f32" in disassemble.ptx(TINY.source(p, config, device), device)
+
+
+@pytest.mark.parametrize("letter", ["h", "b", "hc"])
+def test_products_of_tensor_cores_are_of_this_type(letter: str) -> None:
+    kind = "bf16.bf16" if letter == "b" else "f16.f16"
+    device = A100 if letter == "b" else H200
+    p = problem(f"{letter}:16x16x16@100000")
+    config = TINY.default(p, device)
+    assert config["mma"] == 16
+    assert f".f32.{kind}.f32" in disassemble.ptx(TINY.source(p, config, device), device)
 
 
 def padded(p: Problem, by: int, which: str = "abc") -> Problem:
@@ -129,18 +167,21 @@ def padded(p: Problem, by: int, which: str = "abc") -> Problem:
 PADS = ((5, 1), (8, 2), (16, 1), (17, 1), (24, 1), (32, 2))
 
 
-@pytest.mark.parametrize("beta", ["0", "1"])
-@pytest.mark.parametrize("letter", LETTERS)
-def test_padded_columns_keep_what_is_promised(letter: str, beta: str) -> None:
-    # Two sizes each, others with the other beta and of the next type.
-    for n, by in PADS[(LETTERS.index(letter) + (beta == "1")) % 3 :: 3]:
-        p = padded(problem(f"{letter}:{n}x{n}x{n}@3000000", beta=beta), by)
-        config = TINY.default(p, H200)
-        assert config["path"] == "bulk"
-        facts = compiled(p, config, H200)
-        assert (facts["spills"], facts["stack"]) == (0, 0), (n, config, facts)
-        per_sm, threads = config["blocks"] // H200["sms"], 32 * config["warps"]
-        assert per_sm * threads * -(-facts["registers"] // 8) * 8 <= H200["registers_per_sm"]
+# Two sizes each, others with the other beta and of the next type.
+PADDED = [
+    (letter, beta, n, by)
+    for turn, letter in enumerate(LETTERS)
+    for beta in ("0", "1")
+    for n, by in PADS[(turn + (beta == "1")) % 3 :: 3]
+]
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize(("letter", "beta", "n", "by"), PADDED)
+def test_padded_columns_keep_what_is_promised(letter: str, beta: str, n: int, by: int) -> None:
+    p = padded(problem(f"{letter}:{n}x{n}x{n}@3000000", beta=beta), by)
+    assert TINY.default(p, H200)["path"] == "bulk"
+    promised(p, H200)
 
 
 @pytest.mark.parametrize("which", ["ab", "c"])

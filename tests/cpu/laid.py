@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tests.cpu.test_lanes import Fenced
@@ -9,6 +11,19 @@ from tilewright.model import Config, Device, Problem, Source
 from tilewright.stencils.cpu.compact.stencil import CompactStencil
 from tilewright.stencils.cpu.ir import LAYOUT, launched, layout_words
 from tilewright.targets.cpu import llvm
+
+_built: dict[tuple[str, Device], Any] = {}
+
+
+def kernel_of(source: Source, device: Device) -> Any:
+    """The kernel of a program, made once where it comes again: numbers of matrices and distances of operands
+    are arguments of it, and the compiler takes a hundred times as long as a call."""
+    key = source.digest, device
+    if key not in _built:
+        if len(_built) > 20:
+            _built.clear()
+        _built[key] = llvm.load(llvm.compile(source, device))
+    return _built[key]
 
 
 class Laid:
@@ -34,7 +49,7 @@ class Laid:
         """The same by a program."""
         p, (a, b, c) = self.p, self.operands
         block = np.array([0] * (LAYOUT // 8) + list(layout_words(p)), np.int64)
-        kernel = llvm.load(llvm.compile(source, device))
+        kernel = kernel_of(source, device)
         strides, number = launched(p)
         llvm.PROTOTYPE(kernel.address)(a.address, b.address, c.address, *strides, number, block.ctypes.data)
         shape = self.values[2].shape

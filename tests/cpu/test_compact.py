@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -232,15 +233,18 @@ def test_results_that_lie_apart_are_right(letter: str, form: str, store: str) ->
 @pytest.mark.parametrize("pack", [4, 8, 32])
 def test_packs_without_gaps_are_right(letter: str, beta: str, pack: int) -> None:
     """Through the buffer and by ordinary stores, from one pack on, at any distance from a line."""
-    device, (m, n, k) = processor.probe(), (5, 3, 6)
-    for packs in (1, 2, 7, 40):
-        p = problem(f"{letter}:{m}x{n}x{k}@{packs * pack}/{pack}", beta=beta)
-        for config in STENCIL.space(p, device).only(("queryable", "tabled", "hard")).sample(6, packs):
-            laid = Laid(p, [(packs, *side, pack) for side in ((m, k), (k, n), (m, n))], packs % 3)
-            a, b, c = laid.values
-            want = np.einsum("pikg,pkjg->pijg", a, b) + (c if beta == "1" else 0)
-            tolerance = 1e-4 if letter in "sc" else 1e-12
-            np.testing.assert_allclose(laid.run(config, device), want, rtol=tolerance, atol=tolerance)
+    device, (m, n, k), kinds = processor.probe(), (5, 3, 6), ("queryable", "tabled", "hard")
+    many = [problem(f"{letter}:{m}x{n}x{k}@{packs * pack}/{pack}", beta=beta) for packs in (1, 2, 7, 40)]
+    # Others for each type, beta and pack. How many packs there are is an argument of what is compiled.
+    draw = pack + 100 * "sdcz".index(letter) + 1000 * int(beta)
+    for config, p in product(STENCIL.space(many[-1], device).only(kinds).sample(6, draw), many):
+        packs = p.batch // pack
+        assert not [rule.name for rule in STENCIL.space(p, device).why(config) if rule.kind in kinds]
+        laid = Laid(p, [(packs, *side, pack) for side in ((m, k), (k, n), (m, n))], packs % 3)
+        a, b, c = laid.values
+        want = np.einsum("pikg,pkjg->pijg", a, b) + (c if beta == "1" else 0)
+        tolerance = 1e-4 if letter in "sc" else 1e-12
+        np.testing.assert_allclose(laid.run(config, device), want, rtol=tolerance, atol=tolerance)
 
 
 def test_packs_with_gaps_or_by_columns_go_one_by_one() -> None:

@@ -85,15 +85,26 @@ def name_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-TEXTS = {name_of(path): path.read_text() for path in sorted(ROOT.rglob("*.py"))}
-MODULES = {name: ast.parse(text) for name, text in TEXTS.items()}
-NODES = {name: list(ast.walk(tree)) for name, tree in MODULES.items()}
+# Read when the first test asks: each process of a parallel run loads this file, and one or two run its tests.
+@cache
+def texts() -> dict[str, str]:
+    return {name_of(path): path.read_text() for path in sorted(ROOT.rglob("*.py"))}
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    return {name: ast.parse(text) for name, text in texts().items()}
+
+
+@cache
+def walked() -> dict[str, list[ast.AST]]:
+    return {name: list(ast.walk(tree)) for name, tree in trees().items()}
 
 
 @cache
 def imports(module: str) -> set[str]:
     """The names that ``imported`` finds in a module."""
-    return {name for name, _ in imported(NODES[module])}
+    return {name for name, _ in imported(walked()[module])}
 
 
 def imported(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
@@ -106,12 +117,12 @@ def imported(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
             assert node.level == 0, f"line {getattr(node, 'lineno', 0)}: a relative import"
             # ``from package import thing``: the thing may be a module, or belong to the package.
             inside = [f"{node.module}.{alias.name}" for alias in node.names]
-            known = [name for name in inside if name.removeprefix("tilewright.") in MODULES]
+            known = [name for name in inside if name.removeprefix("tilewright.") in trees()]
             names = known or [str(node.module)]
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             found = NAMED.fullmatch(node.value)
             # A name of the package alone is a word.
-            names = [found[1]] if found and found[1].removeprefix("tilewright.") in MODULES else []
+            names = [found[1]] if found and found[1].removeprefix("tilewright.") in trees() else []
         else:
             continue
         for name in names:
@@ -124,13 +135,13 @@ def room(module: str) -> str:
 
 
 def test_every_module_is_in_a_room() -> None:
-    assert {room(module) for module in MODULES if module} == set(ROOMS)
+    assert {room(module) for module in trees() if module} == set(ROOMS)
 
 
 def test_imports_only_go_down() -> None:
     wrong = [
         f"{module} imports {name}"
-        for module in MODULES
+        for module in trees()
         if module
         for name in imports(module)
         if room(name) not in ROOMS[ROOMS.index(room(module)) :]
@@ -139,7 +150,7 @@ def test_imports_only_go_down() -> None:
 
 
 def test_no_modules_import_each_other() -> None:
-    graph = {module: imports(module) - {module} for module in MODULES}
+    graph = {module: imports(module) - {module} for module in trees()}
     TopologicalSorter(graph).prepare()
 
 
@@ -165,7 +176,7 @@ def test_what_tuning_stands_on_knows_nothing_of_arrays_and_calls() -> None:
 def test_the_tuner_and_what_it_stands_on_know_nothing_of_matrix_products() -> None:
     named = {"Problem", "GroupedProblem", "Gemm", "DType", "DTYPES", "parsed", "transposed_a", "transposed_b"}
     attributes = {"m", "n", "k", "trans", "trans_a", "trans_b", "dtype", "alpha", "beta", "lda", "stride_a"}
-    searches = {name for name in MODULES if name.startswith("tuning.search")}
+    searches = {name for name in trees() if name.startswith("tuning.search")}
     for module in (
         *STANDS_ON,
         *searches,
@@ -176,14 +187,14 @@ def test_the_tuner_and_what_it_stands_on_know_nothing_of_matrix_products() -> No
         "runtime.build",
         "task",
     ):
-        nodes = NODES[module]
+        nodes = walked()[module]
         found = {name for name in imports(module) if name.startswith("tuning.gemm")}
         found |= {x.id for x in nodes if isinstance(x, ast.Name)} & named
         found |= {x.name for x in nodes if isinstance(x, ast.alias)} & named
         found |= {x.attr for x in nodes if isinstance(x, ast.Attribute)} & attributes
         assert not found, module
     # The same look finds them in the one module of the store that writes them.
-    codecs = {x.name for x in ast.walk(MODULES["store.codecs"]) if isinstance(x, ast.alias)}
+    codecs = {x.name for x in ast.walk(trees()["store.codecs"]) if isinstance(x, ast.alias)}
     assert {"Problem", "GroupedProblem"} <= codecs
 
 
@@ -191,7 +202,7 @@ def test_no_stencil_is_named_outside_its_own_folder() -> None:
     """By a text that is compared or looked up: the words of ``tile`` and ``tensor`` have other meanings."""
     stencils = {path.parent.name for path in ROOT.glob("stencils/*/*/stencil.py")}
     assert "tile" in stencils
-    for module, nodes in NODES.items():
+    for module, nodes in walked().items():
         looked = [x.slice for x in nodes if isinstance(x, ast.Subscript) and _is_table(x.value)]
         for node in nodes:
             if isinstance(node, ast.Compare):
@@ -208,10 +219,10 @@ def _is_table(value: ast.expr) -> bool:
 
 def test_no_stencil_compares_compute_capabilities() -> None:
     """What a device can do is in ``Device.supports`` and ``rates``: a new generation is one row."""
-    stencils = [name for name in MODULES if name.startswith("stencils.")]
+    stencils = [name for name in trees() if name.startswith("stencils.")]
     assert "stencils.cuda.tensor.stencil" in stencils
     for module in stencils:
-        for node in NODES[module]:
+        for node in walked()[module]:
             if isinstance(node, ast.Compare):
                 assert "capability" not in ast.unparse(node), f"{module}: {ast.unparse(node)}"
 
@@ -219,7 +230,7 @@ def test_no_stencil_compares_compute_capabilities() -> None:
 def test_nothing_of_a_stencil_or_a_target_is_found_by_getattr() -> None:
     members = {name for protocol in (Stencil, Target) for name in vars(protocol) if not name.startswith("_")}
     assert {"runs", "needs_record", "size_specific", "probe"} <= members
-    for module, nodes in NODES.items():
+    for module, nodes in walked().items():
         for node in nodes:
             called = node.func if isinstance(node, ast.Call) else None
             if isinstance(called, ast.Name) and called.id in {"getattr", "hasattr"}:
@@ -239,9 +250,9 @@ ABOVE = ROOMS.index("calls")
 
 
 def test_libraries_of_arrays_are_known_in_their_own_files() -> None:
-    for module in (x for x in MODULES if room(x) in {"api", "contract", *ROOMS[ABOVE:]}):
+    for module in (x for x in trees() if room(x) in {"api", "contract", *ROOMS[ABOVE:]}):
         if module not in KNOWS_LIBRARIES:
-            for node in NODES[module]:
+            for node in walked()[module]:
                 if isinstance(node, ast.Constant):
                     assert node.value not in LIBRARIES, f"{module}, line {node.lineno}"
                 if isinstance(node, ast.Name):
@@ -251,7 +262,7 @@ def test_libraries_of_arrays_are_known_in_their_own_files() -> None:
 
 
 def test_nobody_asks_which_backend_serves_a_call() -> None:
-    for module, nodes in NODES.items():
+    for module, nodes in walked().items():
         for node in nodes:
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("isinstance", "type"):
                 named = {x.id for x in ast.walk(node) if isinstance(x, ast.Name)}
@@ -263,7 +274,7 @@ def test_nobody_asks_which_backend_serves_a_call() -> None:
 
 
 def test_functions_import_only_what_may_be_missing() -> None:
-    for module, nodes in NODES.items():
+    for module, nodes in walked().items():
         for function in nodes:
             if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
                 continue
@@ -279,12 +290,12 @@ def test_functions_import_only_what_may_be_missing() -> None:
 
 
 def functions(module: str) -> Iterator[ast.FunctionDef]:
-    return (node for node in NODES[module] if isinstance(node, ast.FunctionDef))
+    return (node for node in walked()[module] if isinstance(node, ast.FunctionDef))
 
 
 def at_import(module: str) -> set[str]:
     """The modules of this package that a module's own imports load, those for type checkers left out."""
-    lines = [node for node in MODULES[module].body if isinstance(node, ast.Import | ast.ImportFrom)]
+    lines = [node for node in trees()[module].body if isinstance(node, ast.Import | ast.ImportFrom)]
     return {name for line in lines for name, _ in imported(ast.walk(line))}
 
 
@@ -309,13 +320,13 @@ def test_doors_lead_to_what_they_are_for() -> None:
 def test_only_tables_load_by_name() -> None:
     users = {
         module
-        for module, nodes in NODES.items()
+        for module, nodes in walked().items()
         for node in nodes
         if isinstance(node, ast.Name) and node.id in ("load", "_load") and module != "loading"
         if "loading" in at_import(module)
     }
     assert users == LOADS
-    for module, text in TEXTS.items():
+    for module, text in texts().items():
         assert "import_module" not in text or module == "loading", module
 
 
@@ -334,7 +345,7 @@ def test_what_multiplies_is_loaded_without_the_tuner_and_without_what_is_for_gpu
 
 
 def test_what_may_be_missing_is_imported_in_functions_only() -> None:
-    for module, tree in MODULES.items():
+    for module, tree in trees().items():
         # The rooms for PyTorch and JAX are opened by who has them.
         if room(module) in {"jax", "torch"}:
             continue
@@ -349,7 +360,7 @@ def test_what_may_be_missing_is_imported_in_functions_only() -> None:
 
 def test_the_environment_is_read_in_one_place() -> None:
     users = set()
-    for module, nodes in NODES.items():
+    for module, nodes in walked().items():
         for node in nodes:
             if isinstance(node, ast.Attribute) and node.attr in {"environ", "environb", "getenv", "putenv"}:
                 users.add(module)
@@ -371,7 +382,7 @@ def test_all_is_what_is_public() -> None:
 
 
 def test_what_is_public_is_said_alike_to_type_checkers_and_to_programs() -> None:
-    (either,) = (node for node in MODULES[""].body if isinstance(node, ast.If))
+    (either,) = (node for node in trees()[""].body if isinstance(node, ast.If))
     read = {
         alias.name: line.module
         for line in either.body
