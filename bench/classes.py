@@ -1,8 +1,8 @@
 """Where a default beats the library: what the planner goes by, made of measurements and checked on others.
 
     python -m bench.classes FILE...               make the data of these measurements, and say what is in it
-    python -m bench.classes FILE... --only NAME   the same of one stencil's; others keep what they have, and
-                                                  configs that were drawn count where they are defaults now
+    python -m bench.classes FILE... --only NAME   the same of one stencil's, whose configs count where they are
+                                                  defaults now; others keep what they have
     python -m bench.classes FILE... --hold 0.3    20 times data of seven problems in ten, and the others
     python -m bench.classes FILE... --check       hold the data that ships against these measurements
 
@@ -46,7 +46,7 @@ Found = list[tuple[str, Line]]
 
 def timed(files: Iterable[Path], only: str = "") -> Found:
     """The device and the line of every default that was timed beside the library; of the stencil ``only``, if
-    one is named, also of configs that were drawn and are its defaults now."""
+    one is named, of what is its default now, whatever it was then."""
     found = []
     device = ""
     for file in files:
@@ -54,7 +54,7 @@ def timed(files: Iterable[Path], only: str = "") -> Found:
             device = line.get("device", device)
             if not line.get("against_cublas") or (only and line["stencil"] != only):
                 continue
-            if line.get("origin") == "default" or (only and is_default(device, line)):
+            if is_default(device, line) if only else line.get("origin") == "default":
                 found.append((device, line))
     return found
 
