@@ -1,7 +1,7 @@
 """Where a default beats the library: what the planner goes by, made of measurements and checked on others.
 
     python -m bench.classes FILE...               make the data of these measurements, and say what is in it
-    python -m bench.classes FILE... --only NAME   the same of one stencil's, whose configs count where they are
+    python -m bench.classes FILE... --only NAME   the same of one stencil, whose configs count where they are
                                                   defaults now; others keep what they have
     python -m bench.classes FILE... --hold 0.3    20 times data of seven problems in ten, and the others
     python -m bench.classes FILE... --check       hold the data that ships against these measurements
