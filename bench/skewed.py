@@ -7,6 +7,8 @@ long    one extent log-uniform in 65..4096, the others in 2..64
 two     two extents log-uniform in 65..1024, the other in 2..64
 square  extents in 65..128, half of them alike
 
+vector  one extent 1, the other two log-uniform in 2..4096, one of them over 64 (``--kinds vector``)
+
 with random transposes, and operands that the batch shares; in cache (half of the second level, or one
 product) and from memory. ``--public`` has the shapes of public programs in place of random ones. A line says
 what either took, their ratio (``gain``), what a call without a record runs (``chosen``), and how near that is
@@ -14,6 +16,7 @@ to the bound: in cache the peak, measured before the first problem; from memory 
 of them read, in turns with both.
 
     python -m bench.skewed --seed 1 --out FILE           measure, and say what calls gain and where they lose
+    python -m bench.skewed --stencil folds --kinds vector    the same of matrices times vectors, by another one
     python -m bench.skewed --write FILE...               make ``planning/data/processors.json`` of files
     python -m bench.skewed --check FILE...               hold the data that ships against other files
 
@@ -46,7 +49,7 @@ from tilewright.model import DTYPES
 from tilewright.planning import candidates, dispatch, processors, roofline
 from tilewright.planning.neighbours import Point
 
-STENCIL = "blocked"
+BLOCKED = "blocked"
 KINDS = ("long", "long", "two", "square")
 DATA = Path(processors.__file__).parent / "data" / "processors.json"
 SLACK = 0.03
@@ -104,15 +107,23 @@ def drawn(options: argparse.Namespace) -> Iterator[Case]:
         return
     for _ in range(options.count):
         for letter in lines.letters(options.types):
-            kind = draw.choice(KINDS)
-            if kind == "square":
+            kind = draw.choice(lines.words(options.kinds) or KINDS)
+            if kind == "vector":
+                long, other = between(65, 4096), between(2, 4096)
+                extents = [*draw.sample((long, other), 2), 1]
+            elif kind == "square":
                 n = draw.randint(65, 128)
                 extents = [n, n, n] if draw.random() < 0.5 else [draw.randint(65, 128) for _ in range(3)]
             elif kind == "two":
                 extents = [between(65, 1024), between(65, 1024), between(2, 64)]
             else:
                 extents = [between(65, 4096), between(2, 64), between(2, 64)]
-            draw.shuffle(extents)
+            if kind == "vector":
+                # C is a column as often as a row: the vector is on either side.
+                m, k, one = extents
+                extents = [m, one, k] if draw.random() < 0.5 else [one, m, k]
+            else:
+                draw.shuffle(extents)
             trans = draw.choice(("nn", "nn", "nn", "nt", "tn", "tt"))
             shared, beta = draw.choice(("", "", "", "a", "b")), draw.choice("0001")
             regime = draw.choice(lines.words(options.regimes))
@@ -174,9 +185,9 @@ def measured(case: Case, options: argparse.Namespace, ceilings: Mapping[str, flo
 
     keep = out if beta else None
     plain = tw.plan(a, b, keep, beta=beta, out=out)
-    if candidates.refusal(candidates.of(device)[STENCIL], plain.plan.problem, device) is not None:
+    if candidates.refusal(candidates.of(device)[options.stencil], plain.plan.problem, device) is not None:
         return None
-    ours = tw.plan(a, b, keep, beta=beta, out=out, stencil=STENCIL)
+    ours = tw.plan(a, b, keep, beta=beta, out=out, stencil=options.stencil)
     wanted = np.matmul(a, b)
     out[:] = 0
     ours(a, b, keep, out=out)
@@ -189,6 +200,7 @@ def measured(case: Case, options: argparse.Namespace, ceilings: Mapping[str, flo
     chosen = "ours" if plain.plan.stencil else "numpy"
     peak = roofline.bound(p, replace(device, ceilings=dict(ceilings)), "cached", 1).seconds * batch
     return {
+        "stencil": options.stencil,
         "type": case.letter,
         "size": case.size,
         "trans": case.trans,
@@ -232,6 +244,12 @@ def summed(found: Iterable[tuple[lines.Line, bool]]) -> Iterator[str]:
         )
 
 
+def stencil_of(line: lines.Line) -> str:
+    """Whose default a line is of; those of before this field are all of one."""
+    stencil: str = line.get("stencil", BLOCKED)
+    return stencil
+
+
 def gathered(files: Iterable[Path]) -> dict[str, Any]:
     """The points of files, by device and type."""
     found: dict[str, Any] = {}
@@ -240,7 +258,8 @@ def gathered(files: Iterable[Path]) -> dict[str, Any]:
         for line in lines.read(file):
             device = line.get("device", device)
             if "point" in line:
-                rows = found.setdefault(device, {}).setdefault(STENCIL, {}).setdefault(line["type"], [])
+                parts = found.setdefault(device, {}).setdefault(stencil_of(line), {})
+                rows = parts.setdefault(line["type"], [])
                 rows.append([*line["point"], round(line["gain"], 3)])
     return found
 
@@ -252,7 +271,7 @@ def judged(files: Iterable[Path]) -> Iterator[tuple[lines.Line, bool]]:
         for line in lines.read(file):
             device = line.get("device", device)
             if "point" in line:
-                known = processors.measured(device, STENCIL)
+                known = processors.measured(device, stencil_of(line))
                 yield (
                     line,
                     known is not None and known.foretold(line["type"], Point(*line["point"]))[0] >= 1,
@@ -266,6 +285,8 @@ def main() -> None:
     add("--types", default="sdcz", help="default: sdcz")
     add("--regimes", default="cached,memory", help="default: cached,memory")
     add("--count", type=int, default=25, help="random problems of each type (default: 25)")
+    add("--stencil", default=BLOCKED, help=f"whose default it is (default: {BLOCKED})")
+    add("--kinds", default="", help="of problems, with commas (default: long, two and square)")
     add("--public", action="store_true", help="the shapes of public programs")
     add("--bytes", type=float, default=48e6, help="of A, B and C from memory (default: 48e6)")
     add("--rounds", type=int, default=7, help="samples of each (default: 7)")
@@ -276,7 +297,9 @@ def main() -> None:
     options, console = parser.parse_args(), lines.console()
     if options.write:
         data = json.loads(DATA.read_text("utf-8"))
-        data["devices"] |= gathered(options.write)
+        for device, parts in gathered(options.write).items():
+            # Other stencils were measured by other runs.
+            data["devices"].setdefault(device, {}).update(parts)
         DATA.write_text(written(data), "utf-8")
         return
     if options.check:
@@ -285,10 +308,10 @@ def main() -> None:
         return
     kernels.pin()
     tw.set_threads(1)
-    device = TARGETS["cpu"].probe()
-    ceilings = bounds.ceilings(device, 5)
+    probed = TARGETS["cpu"].probe()
+    ceilings = bounds.ceilings(probed, 5)
     options.write = options.check = None
-    sink, found = lines.Sink(options.out, "skewed", device, vars(options)), []
+    sink, found = lines.Sink(options.out, "skewed", probed, vars(options)), []
     for case in drawn(options):
         line = measured(case, options, ceilings)
         if line is not None:

@@ -27,21 +27,28 @@ LINES = 16
 line from two such stores waits for it: with more lines most of them have arrived."""
 
 
-def counted(ir: Ir, start: str, stop: str, step: int, body: Callable[[str], None]) -> None:
-    """``body(i)`` for i from ``start`` in steps while it is below ``stop``; it must not begin a block."""
+def counted(
+    ir: Ir, start: str, stop: str, step: int, body: Callable[[str], None], *, blocks: bool = False
+) -> None:
+    """``body(i)`` for i from ``start`` in steps while it is below ``stop``. ``blocks``: whether it begins
+    some of its own."""
     before, loop, after = (ir.label(x) for x in ("from", "each", "end"))
     ir.do(f"br label %{before}")
     ir.place(before)
     some = ir.let(f"icmp ult i64 {start}, {stop}")
     ir.do(f"br i1 {some}, label %{loop}, label %{after}")
     ir.place(loop)
-    top, index = len(ir.lines), f"%{loop}.i"
+    top, index, last = len(ir.lines), f"%{loop}.i", loop
     body(index)
+    if blocks:
+        last = ir.label("next")
+        ir.do(f"br label %{last}")
+        ir.place(last)
     following = ir.let(f"add i64 {index}, {step}")
     more = ir.let(f"icmp ult i64 {following}, {stop}")
     ir.do(f"br i1 {more}, label %{loop}, label %{after}")
     ir.place(after)
-    ir.lines.insert(top, f"  {index} = phi i64 [ {start}, %{before} ], [ {following}, %{loop} ]")
+    ir.lines.insert(top, f"  {index} = phi i64 [ {start}, %{before} ], [ {following}, %{last} ]")
 
 
 class Stage:

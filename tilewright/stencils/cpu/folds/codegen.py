@@ -28,6 +28,17 @@ def groups(problem: Problem, blk_m: int, tail: str) -> list[Piece]:
     return pieces(problem.m * unit, blk_m * unit, "narrow" if tail == "mask" else tail)
 
 
+UNROLLED = 64
+"""k up to which a sum is written out."""
+TURN = 4
+"""Vectors of each row in a turn of the loop along a longer one."""
+
+
+def looped(problem: Problem) -> bool:
+    """Whether sums are made by a loop along k."""
+    return problem.k > UNROLLED
+
+
 DEALT = 2
 """Columns of a transposed B that are put together in registers, each out of as many vectors. Of three the
 orders of lanes would take as many registers as sums."""
@@ -166,7 +177,7 @@ class Folds:
             sums = self.tile(ir.at(a, rows), b, part, columns, self.lines(slot, slots, index, turns))
             self.update(sums, ir.at(c, first), part)
 
-        counted(ir, "0", str(turns), 1, turn)
+        counted(ir, "0", str(turns), 1, turn, blocks=looped(self.p))
 
     def column(self, reader: Reader, b: str, step: Piece, column: int) -> str:
         """Some steps of a column of B; lanes past the last one are zero."""
@@ -188,21 +199,76 @@ class Folds:
         ``lines`` are asked for meanwhile."""
         ir, rows = self.ir, part.active // self.unit
         totals: list[list[str | None]] = [[None] * part.active for _ in columns]
-        each = -(-len(lines) // (len(self.steps) * rows))
-        reader = Reader(ir, DEALT)
-        for step in self.steps:
+        reader, steps = Reader(ir, DEALT), self.steps
+        whole = sum(step.active == self.width for step in steps) // TURN if looped(self.p) else 0
+        if whole:
+            self.turns(a, b, rows, columns, whole, totals)
+            steps = steps[whole * TURN :]
+        each = -(-len(lines) // max(1, len(steps) * rows))
+        for step in steps:
             values = [self.column(reader, b, step, column) for column in columns]
-            swapped = [ir.swap(value, self.width) for value in values] if self.unit == 2 else []
-            for row in range(rows):
-                vector = ir.load(ir.at(a, row * self.lda + step.start), step)
-                for number, others in enumerate((values, swapped)[: self.unit]):
-                    for total, value in zip(totals, others, strict=True):
-                        at = row * self.unit + number
-                        total[at] = ir.fma(vector, value, total[at], self.width)
-                for base, offset, write in lines[:each]:
-                    ir.prefetch(ir.at(base, offset), write)
-                del lines[:each]
+            self.step(a, step, rows, values, totals, lines, each)
         return [[str(total) for total in column] for column in totals]
+
+    def step(
+        self,
+        a: str,
+        step: Piece,
+        rows: int,
+        values: list[str],
+        totals: list[list[str | None]],
+        lines: list[Line],
+        each: int,
+    ) -> None:
+        """A vector of every row times those of the columns, added to the sums; beside each row so many of the
+        lines are asked for."""
+        ir = self.ir
+        swapped = [ir.swap(value, self.width) for value in values] if self.unit == 2 else []
+        for row in range(rows):
+            vector = ir.load(ir.at(a, row * self.lda + step.start), step)
+            for number, others in enumerate((values, swapped)[: self.unit]):
+                for total, value in zip(totals, others, strict=True):
+                    at = row * self.unit + number
+                    total[at] = ir.fma(vector, value, total[at], self.width)
+            for base, offset, write in lines[:each]:
+                ir.prefetch(ir.at(base, offset), write)
+            del lines[:each]
+
+    def turns(
+        self, a: str, b: str, rows: int, columns: range, count: int, totals: list[list[str | None]]
+    ) -> None:
+        """The sums of so many turns of ``TURN`` whole vectors each, as a loop along k."""
+        ir, far = self.ir, TURN * self.width
+        before, loop, after = (ir.label(x) for x in ("rows", "along", "rest"))
+        ir.do(f"br label %{before}")
+        ir.place(before)
+        ir.do(f"br label %{loop}")
+        ir.place(loop)
+        top, index = len(ir.lines), f"%{loop}.i"
+        a_here, b_here = f"%{loop}.a", f"%{loop}.b"
+        names = [[f"%{loop}.s{j}.{i}" for i in range(len(column))] for j, column in enumerate(totals)]
+        inner: list[list[str | None]] = [list(column) for column in names]
+        for number in range(TURN):
+            step = Piece(number * self.width, self.width, self.width)
+            values = [ir.load(ir.at(b_here, j * self.apart + step.start), step) for j in columns]
+            self.step(a_here, step, rows, values, inner, [], 0)
+        following = ir.let(f"add i64 {index}, 1")
+        a_next, b_next = ir.at(a_here, far), ir.at(b_here, far)
+        more = ir.let(f"icmp ult i64 {following}, {count}")
+        ir.do(f"br i1 {more}, label %{loop}, label %{after}")
+        ir.place(after)
+        phis = [("i64", index, "0", following), ("ptr", a_here, a, a_next), ("ptr", b_here, b, b_next)]
+        phis += [
+            (ir.vec(self.width), name, "zeroinitializer", str(last))
+            for column, lasts in zip(names, inner, strict=True)
+            for name, last in zip(column, lasts, strict=True)
+        ]
+        ir.lines[top:top] = [
+            f"  {name} = phi {kind} [ {start}, %{before} ], [ {last}, %{loop} ]"
+            for kind, name, start, last in phis
+        ]
+        for total, last in zip(totals, inner, strict=True):
+            total[:] = last
 
     # -- the end of a tile ------------------------------------------------------------------------
     def update(self, sums: list[list[str]], c: str, part: Piece) -> None:

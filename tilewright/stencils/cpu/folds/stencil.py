@@ -20,8 +20,11 @@ rows they are the real and the imaginary part, side by side.
 Sums are not made in the order of k, and how they are follows from n, too: calls with ``deterministic=True``
 run other stencils.
 
+A vector may be longer: with n = 1 rows and k are any up to 4096. Then a loop along k carries the sums, and
+the processor's own prefetchers follow the rows, which are few at a time and long.
+
 Requires: x86, where part of a vector is read by one instruction; numbers of 32 and 64 bits, A transposed,
-sizes up to 64.
+sizes up to 64, or one column.
 """
 
 from __future__ import annotations
@@ -35,7 +38,7 @@ from tilewright.model import Config, Device, Problem, Source
 from tilewright.space import HARDWARE, Param, Rule, Space
 from tilewright.stencils.cpu.answers import CpuStencil, of_configs, outsized, written
 from tilewright.stencils.cpu.common import from_memory, memory_rules, staged_rules
-from tilewright.stencils.cpu.folds.codegen import Folds, along, deals, groups
+from tilewright.stencils.cpu.folds.codegen import Folds, along, deals, groups, looped
 from tilewright.stencils.cpu.ir import ENTRY, staged_or_not
 from tilewright.stencils.cpu.lanes.stencil import LanesStencil
 from tilewright.stencils.cpu.tile import stencil as tile
@@ -43,6 +46,9 @@ from tilewright.stencils.cpu.tile.codegen import split
 from tilewright.stencils.protocol import CostModel
 
 LIMIT = 64
+
+VECTORS = 4096
+"""Rows and k of a matrix times a vector."""
 
 FREE = 3
 """Registers that sums and values of B do not take: vectors of A, and what is folded. Two more where C is
@@ -129,7 +135,15 @@ def _rules(problem: Problem, device: Device) -> Iterator[Rule]:
         "code-size",
         "soft",
         "more than 2048 multiply-adds in a row crowd the instruction caches and compile for long",
-        lambda vector_bits, blk_m: unit * blk_m * p.n * len(along(p, vector_bits // real)) <= LONGEST,
+        lambda vector_bits, blk_m: (
+            looped(p) or unit * blk_m * p.n * len(along(p, vector_bits // real)) <= LONGEST
+        ),
+    )
+    yield Rule(
+        "prefetch-rows",
+        "soft",
+        "rows that a loop runs along are long enough for the processor to ask for them ahead",
+        lambda prefetch: prefetch == 0 or not looped(p),
     )
     yield from memory_rules(p, device)
     yield from staged_rules(p, device, p.m * p.n * p.dtype.itemsize)
@@ -222,7 +236,11 @@ class FoldsStencil(CpuStencil):
             return "the rows of A are not contiguous: it is not transposed"
         if (least := live(p, device, 128, 1, 1)) > device["vector_registers"]:
             return f"one row by one column takes {least} of {device['vector_registers']} vector registers"
-        return outsized(p, LIMIT)
+        return outsized(p, VECTORS if p.n == 1 else LIMIT)
+
+    def needs_record(self, problem: Problem) -> bool:
+        # Of what is longer a BLAS may be faster: who is was measured (``planning.processors``).
+        return max(problem.extents) > LIMIT
 
     def space(self, problem: Problem, device: Device) -> Space:
         p = problem
@@ -250,6 +268,8 @@ class FoldsStencil(CpuStencil):
         to 1.05: these are left to ``tile`` there.
         """
         p, other = problem, LanesStencil()
+        if self.needs_record(p):
+            return 1.0
         if other.accepts(p, device) is None and other.gain(p, device) >= 1.0:
             return 0.5
         far = p.footprint > device.knee()
