@@ -16,7 +16,7 @@ to the bound: in cache the peak, measured before the first problem; from memory 
 of them read, in turns with both.
 
     python -m bench.skewed --seed 1 --out FILE           measure, and say what calls gain and where they lose
-    python -m bench.skewed --stencil folds --kinds vector    the same of matrices times vectors, by another one
+    python -m bench.skewed --stencil folds --kinds vector   the same of matrices times vectors, by another
     python -m bench.skewed --write FILE...               make ``planning/data/processors.json`` of files
     python -m bench.skewed --check FILE...               hold the data that ships against other files
 
