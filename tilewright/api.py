@@ -19,7 +19,7 @@ from tilewright.catalog import TARGETS
 from tilewright.errors import ArgumentError
 from tilewright.model import Gemm, GroupedProblem, Problem, parsed
 from tilewright.planning import alike, dispatch
-from tilewright.runtime import contraction_calls, host_calls
+from tilewright.runtime import contraction_calls, host_calls, host_chains
 from tilewright.runtime.call_cache import DEVICE, FAST, INTO
 from tilewright.runtime.chain_calls import again
 from tilewright.runtime.gaps import is_gap
@@ -221,7 +221,8 @@ def chain(a: Any, b: Any, c: Any = None, /, *, add: Any = None, out: Any = None)
     Raises ``ArgumentError`` for shapes that do not fit, an unusable ``out`` and arrays in different memories,
     ``DTypeError`` for other types, and for tensors as ``matmul`` does.
     """
-    result = again((a, b, c, add, out))
+    arguments = a, b, c, add, out
+    result = host_chains.again(arguments) if type(a) is np.ndarray else again(arguments)
     return chains.chain(a, b, c, add, out) if result is NotImplemented else result
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright.calls import product
+from tilewright.calls import chains, product
 from tilewright.dtypes import BFLOAT16, COMPLEX_HALF
 from tilewright.errors import ArgumentError, DTypeError
 
@@ -65,6 +65,92 @@ def test_a_second_chain_plans_no_product(rows: int, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(product, "run", refuse)
     check(*ways[1])
+
+
+def refuse(*_: Any) -> None:
+    raise AssertionError("the slow path")
+
+
+class Other(np.ndarray):
+    """A class of arrays that may mean something else by everything."""
+
+
+def summed(a: Array, b: Array, c: Array | None, add: Array | None) -> Array:
+    found = a @ b if c is None else a @ b @ c
+    return found if add is None else found + add
+
+
+@pytest.mark.parametrize("dtype", ["f8", "c8"])
+@pytest.mark.parametrize("factors", [2, 3])
+@pytest.mark.parametrize("added", ["nothing", "a stack", "a row"])
+def test_a_chain_that_comes_again_is_its_products(
+    dtype: str, factors: int, added: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = drawn(4, 3, 5, dtype=dtype), drawn(4, 5, 3, dtype=dtype)
+    c = drawn(3, 3, dtype=dtype) if factors == 3 else None
+    add = {"nothing": None, "a stack": drawn(4, 3, 3, dtype=dtype), "a row": drawn(3, dtype=dtype)[None]}[
+        added
+    ]
+    out = np.empty((4, 3, 3), dtype)
+    want = summed(a, b, c, add)
+    # Once to plan the products, once to know what serves them.
+    for _ in range(2):
+        np.testing.assert_allclose(tw.chain(a, b, c, add=add), want, rtol=1e-4)
+        assert tw.chain(a, b, c, add=add, out=out) is out
+    with monkeypatch.context() as patch:
+        patch.setattr(chains, "chain", refuse)
+        for _ in range(2):
+            a *= 2
+            out[...] = 7
+            want = summed(a, b, c, add)
+            np.testing.assert_allclose(tw.chain(a, b, c, add=add), want, rtol=1e-4)
+            assert tw.chain(a, b, c, add=add, out=out) is out
+            np.testing.assert_allclose(out, want, rtol=1e-4)
+            if add is not None and added == "a stack":
+                # The sum goes on where it lies.
+                total = add.copy()
+                assert tw.chain(a, b, c, add=total, out=total) is total
+                np.testing.assert_allclose(total, want, rtol=1e-4)
+
+
+@pytest.mark.parametrize("factors", [2, 3])
+def test_what_is_not_as_it_was_is_seen(factors: int) -> None:
+    memory = np.zeros((7, 4, 4))
+    a, b, c = memory[:3], drawn(3, 4, 4), drawn(3, 4, 4) if factors == 3 else None
+    add, elsewhere = drawn(3, 4, 4), np.zeros((3, 4, 4))
+    for _ in range(3):
+        memory[...] = drawn(7, 4, 4)
+        for more in (None, add):
+            want = summed(a, b, c, more)
+            np.testing.assert_allclose(tw.chain(a, b, c, add=more), want)
+            np.testing.assert_allclose(tw.chain(a, b, c, add=more, out=elsewhere), want)
+            # Results over operands, in part and whole, and over what is added.
+            for start in (0, 1, 3):
+                kept, want = memory.copy(), summed(a, b, c, more)
+                out = memory[start : start + 3]
+                assert tw.chain(a, b, c, add=more, out=out) is out
+                np.testing.assert_allclose(out, want)
+                memory[...] = kept
+        for shift in (0, 1):
+            kept, want = memory.copy(), summed(b, b, c, memory[3:6])
+            out = memory[3 + shift : 6 + shift]
+            tw.chain(b, b, c, add=memory[3:6], out=out)
+            np.testing.assert_allclose(out, want)
+            memory[...] = kept
+        # Other types, classes and lists of the same shapes, and what may not be written.
+        want = summed(a, b, c, add)
+        for other in (lambda x: x.astype("f4"), lambda x: x.view(Other), lambda x: x.astype(">f8")):
+            np.testing.assert_allclose(
+                np.asarray(tw.chain(a, other(b), c, add=add)), want, rtol=1e-3, atol=1e-3
+            )
+            np.testing.assert_allclose(
+                np.asarray(tw.chain(a, b, c, add=other(add))), want, rtol=1e-3, atol=1e-3
+            )
+        np.testing.assert_allclose(np.asarray(tw.chain(a, b, c, add=add.tolist())), want)
+        elsewhere.flags.writeable = False
+        with pytest.raises(ArgumentError, match="read-only"):
+            tw.chain(a, b, c, add=add, out=elsewhere)
+        elsewhere.flags.writeable = True
 
 
 def test_complex_half() -> None:

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from tilewright.arrays.chains import ChainJob, chain_of, right_first
 from tilewright.arrays.layout import ACCEPTED, LETTERS, broadcast, promoted
 from tilewright.arrays.overlap import may_share, same
@@ -22,9 +24,10 @@ from tilewright.errors import ArgumentError, DTypeError
 from tilewright.forks import making
 from tilewright.model import Plan
 from tilewright.planning import chains, dispatch
-from tilewright.runtime import call_cache, host_calls
-from tilewright.runtime.backend import Backend, Call
+from tilewright.runtime import call_cache, host_calls, host_chains
+from tilewright.runtime.backend import Backend, Call, Function
 from tilewright.runtime.backends import backend_of
+from tilewright.runtime.host_chains import Products
 
 PLAIN, ADDED = Options(), Options(beta=1)
 
@@ -93,6 +96,8 @@ def chain(a: Any, b: Any, c: Any, add: Any, out: Any) -> Any:
             third = spec.factors[2] if c is not None else None
             arrays = (*spec.factors[:2], third, spec.add, result)
             backend.remember_chain((a, b, c, add, out), arrays, done.job, done.run)
+        if done.products is not None and (out is None or result is out):
+            _remember((a, b, c, add, out), spec, done.products)
         if target is None:
             return taken["a"][1](result)
         if result is not target:
@@ -102,11 +107,20 @@ def chain(a: Any, b: Any, c: Any, add: Any, out: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A result; ``job`` and ``run`` of the kernel that computed it, None where it was composed."""
+    """A result; ``job`` and ``run`` of the kernel that computed it, None where it was composed; ``products``
+    that it was composed of in this process's memory."""
 
     result: Layout
     job: Any = None
     run: Any = None
+    products: Products | None = None
+
+
+def _remember(arguments: Any, spec: ChainSpec, products: Products) -> None:
+    """Serve calls like one of arrays of NumPy's, none of which was cast, by its products."""
+    given = [x for x in arguments if x is not None]
+    if all(type(x) is np.ndarray and x.dtype is spec.dtype for x in given):
+        host_chains.remember(arguments, products)
 
 
 def _run(backend: Backend, spec: ChainSpec, target: Layout | None) -> Done:
@@ -139,8 +153,7 @@ def _run(backend: Backend, spec: ChainSpec, target: Layout | None) -> Done:
             return Done(result, job, run)
     if not fresh:
         result = backend.empty(spec.shape, spec.dtype)
-    _composed(backend, factors, add, result)
-    return Done(result)
+    return Done(result, products=_composed(backend, factors, add, result))
 
 
 def in_place(arrays: Sequence[Layout], out: Layout) -> bool:
@@ -164,35 +177,44 @@ def planned(backend: Backend, job: ChainJob) -> tuple[Plan, Any]:
     return found
 
 
-def _composed(backend: Backend, factors: Sequence[Layout], add: Layout | None, out: Layout) -> None:
-    """The chain by one product after the other."""
+def _composed(
+    backend: Backend, factors: Sequence[Layout], add: Layout | None, out: Layout
+) -> Products | None:
+    """The chain by one product after the other, and what served these; None where that is not known."""
+    first, right_most = None, False
+    shape: tuple[int, ...] = ()
     if len(factors) == 2:
         left, right = factors
     else:
         a, b, c = factors
-        one, other = (b, c) if right_first(factors) else (a, b)
-        first = gemm_spec(PLAIN, one, other)
-        between = backend.empty(first.shape, out.dtype)
-        _multiply(backend, first, between)
-        left, right = (a, between) if right_first(factors) else (between, c)
+        right_most = right_first(factors)
+        one, other = (b, c) if right_most else (a, b)
+        spec = gemm_spec(PLAIN, one, other)
+        between, shape = backend.empty(spec.shape, out.dtype), spec.shape
+        first = _multiply(backend, spec, between)
+        left, right = (a, between) if right_most else (between, c)
     if add is not None:
         backend.assign(out, add)
     options = PLAIN if add is None else ADDED
-    _multiply(backend, gemm_spec(options, left, right, add), out)
+    last = _multiply(backend, gemm_spec(options, left, right, add), out)
+    if last is None or (first is None and shape):
+        return None
+    return Products(first, shape, right_most, last, out.shape, out.dtype)
 
 
-def _multiply(backend: Backend, spec: ProductSpec, out: Layout) -> None:
+def _multiply(backend: Backend, spec: ProductSpec, out: Layout) -> Function | None:
     """One product of a chain into an array that overlaps nothing; in this process's memory by what serves
-    such calls of ``gemm``, if there were any before."""
+    such calls of ``gemm``, if there were any before, which is what is returned."""
     if backend.kind != "cpu":
         product.run(backend, spec, out, fresh=True)
-        return
+        return None
     a, b, scalars = spec.a, spec.b, spec.options.scalars
     trans = spec.options.trans
     call = Call((*scalars, *trans), a, b, out, (a, b, out), scalars, trans)
     known = host_calls.known(call)
     if known is not None and known(a, b, out) is not NotImplemented:
-        return
+        return known
     done = product.run(backend, spec, out, fresh=True)
     if done.plainly:
         backend.remember(done.bound, replace(call, held=done.held))
+    return None

@@ -52,7 +52,7 @@ POINTERS: dict[Any, Any] = {}
 calls on ``Pointers``, by which objects they are, scalars and transpositions."""
 
 CHAINS: dict[Any, Any] = {}
-"""Remembered chains on arrays of a GPU, by all that their kernels depend on."""
+"""Remembered chains: on a GPU by all that their kernels depend on, in this process by how arrays lie."""
 
 CONTRACTIONS: dict[Any, Any] = {}
 """Remembered contractions, by equation and all that their steps depend on."""
