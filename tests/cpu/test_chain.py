@@ -114,6 +114,22 @@ def test_a_chain_that_comes_again_is_its_products(
 
 
 @pytest.mark.parametrize("factors", [2, 3])
+def test_a_result_over_an_operand_that_is_not_aligned(factors: int) -> None:
+    """What serves arrays that are aligned refuses it when what is added would be there already."""
+    odd = np.ndarray((3, 4, 4), "f8", bytearray(3 * 4 * 4 * 8 + 1), 1)
+    add, aligned = drawn(3, 4, 4), np.empty((3, 4, 4))
+    for place in range(factors):
+        for _ in range(3):
+            odd[...] = drawn(3, 4, 4)
+            given = [drawn(3, 4, 4) for _ in range(factors)]
+            tw.chain(*given, add=add, out=aligned)
+            given[place] = odd
+            want = summed(given[0], given[1], given[2] if factors == 3 else None, add)
+            assert tw.chain(*given, add=add, out=odd) is odd
+            np.testing.assert_allclose(odd, want)
+
+
+@pytest.mark.parametrize("factors", [2, 3])
 def test_what_is_not_as_it_was_is_seen(factors: int) -> None:
     memory = np.zeros((7, 4, 4))
     a, b, c = memory[:3], drawn(3, 4, 4), drawn(3, 4, 4) if factors == 3 else None

@@ -54,8 +54,8 @@ def again(arguments: Arguments) -> Any:
         left, right = (a, between) if found.right else (between, c)
     result = found.make(found.shape, found.dtype) if out is None else out
     if add is not None:
-        # Nothing may be written before it is known that the last product reads other memory.
-        if type(add) is not np.ndarray or not (out is None or _writable(out, found, left, right, add)):
+        # The last product may still refuse the arrays, and the slow way then needs all that was given.
+        if type(add) is not np.ndarray or not (out is None or _apart(out, found, (a, b, c), add)):
             return NotImplemented
         result[...] = add
     return NotImplemented if found.last(left, right, result) is NotImplemented else result
@@ -66,15 +66,14 @@ def remember(arguments: Arguments, products: Products) -> None:
     call_cache.keep(call_cache.CHAINS, _key(arguments), products)
 
 
-def _writable(out: Array, found: Products, left: Array, right: Array, add: Array) -> bool:
-    """Whether what is added may be written to ``out`` before the last product is made."""
+def _apart(out: Array, found: Products, factors: tuple[Any, Any, Any], add: Array) -> bool:
+    """Whether what is added may be written to ``out`` while it is not known what becomes of the call."""
     return (
         type(out) is np.ndarray
         and out.shape == found.shape
         and out.dtype is found.dtype
         and out.flags.writeable
-        and not np.may_share_memory(out, left)
-        and not np.may_share_memory(out, right)
+        and not any(x is not None and np.may_share_memory(out, x) for x in factors)
         and (out is add or not np.may_share_memory(out, add))
     )
 
