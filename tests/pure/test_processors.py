@@ -60,6 +60,12 @@ def test_a_few_large_products_are_shared_among_cores_by_the_library(told: Device
     assert stands(large, told)
     assert not stands(large, many)
     assert stands(large.with_(batch=8), many)
+    # A matrix times a vector is shared from fewer numbers on, and complex ones from fewer still.
+    alone = [
+        Problem(DTYPES[letter], 100, 1, k, "t") for letter, k in (("d", 92), ("d", 93), ("z", 40), ("z", 41))
+    ]
+    assert [processors.shared(p, 8) for p in alone] == [1.0, 1 / 8, 1.0, 1 / 8]
+    assert processors.shared(alone[1].with_(batch=16), 8) == 1.0
 
 
 def test_of_an_unknown_processor_nothing_is_known(told: Device) -> None:

@@ -5,7 +5,8 @@ Of products with an extent over 64 some are ours and some are the BLAS's, which 
 makes it and checks it on others. What is foretold of a problem follows from the points near it
 (``forecast``), with other axes than ``neighbours`` has: what sets the pace of a BLAS is no GPU's alignment.
 Where they were measured the BLAS was OpenBLAS on one core; on several a batch of ours takes all of them,
-product by product, and so does OpenBLAS within each product of more than ``THREADED`` multiply-adds.
+product by product, and so does OpenBLAS within each product of more than ``THREADED`` multiply-adds, or
+``THREADED_VECTOR``.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ DOUBTS = Doubts(reach=2.0, spread=1.1, unknown=0.08, farther=0.15)
 THREADED = 4 * 65536
 """Multiply-adds of one product above which OpenBLAS shares it among cores: its ``GEMM_MULTITHREAD_THRESHOLD``
 times ``SMP_THRESHOLD_MIN`` (``interface/gemm.c``)."""
+
+THREADED_VECTOR = {False: 4 * 2304, True: 4 * 1024}
+"""The same of a matrix times a vector, by whether it is complex (``interface/gemv.c``, ``zgemv.c``)."""
 
 
 def point(p: Problem, regime: str) -> Point:
@@ -101,6 +105,11 @@ def standing(stencil: str, p: Problem, regime: str, device: Device) -> tuple[boo
     if found is None:
         return False, 0.0
     sure, gain = found.foretold(p.dtype.letter, point(p, regime))
-    cores = device["cores"]
-    used = 1.0 if p.m * p.n * p.k <= THREADED else min(p.products, cores) / cores
+    used = shared(p, device["cores"])
     return sure * used >= 1, gain * used
+
+
+def shared(p: Problem, cores: int) -> float:
+    """The part of the cores that OpenBLAS would take which a batch of ours has work for."""
+    alone = THREADED_VECTOR[p.dtype.is_complex] if min(p.m, p.n) == 1 else THREADED
+    return 1.0 if p.m * p.n * p.k <= alone else min(p.products, cores) / cores

@@ -202,7 +202,7 @@ class Folds:
         reader, steps = Reader(ir, DEALT), self.steps
         whole = sum(step.active == self.width for step in steps) // TURN if looped(self.p) else 0
         if whole:
-            self.turns(a, b, rows, columns, whole, totals)
+            self.loop(a, b, rows, columns, whole, totals)
             steps = steps[whole * TURN :]
         each = -(-len(lines) // max(1, len(steps) * rows))
         for step in steps:
@@ -234,7 +234,7 @@ class Folds:
                 ir.prefetch(ir.at(base, offset), write)
             del lines[:each]
 
-    def turns(
+    def loop(
         self, a: str, b: str, rows: int, columns: range, count: int, totals: list[list[str | None]]
     ) -> None:
         """The sums of so many turns of ``TURN`` whole vectors each, as a loop along k."""

@@ -54,6 +54,7 @@ def counts(p: Problem, device: Device, columns: Columns) -> dict[str, Any]:
     of_run = np.ceil((length(p) + head) / wide)
     if along(p):
         steps = np.ceil(of_run / (lanes * words)) * turns
+        # Of a vector that begins elsewhere in a word two are read, shifted and masked.
         x = np.where(unit_x(p) == WIDEST, 1.0, 4.0 * wide) + halves * pair * wide
         of_x = x * words
         # Words that are not of one run alone are masked.
