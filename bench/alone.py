@@ -1,10 +1,13 @@
-"""Random products alone beside cuBLAS, on a GPU: ``python -m bench.alone random``, ``skinny`` or ``near``.
+"""Random products alone beside cuBLAS, on a GPU: ``python -m bench.alone random``, ``skinny``, ``near`` or
+``vectors``.
 
 random     m, n and k log-uniform in 16..16384, half of the shapes with multiples of 8, the others with any
 skinny     rank-k updates, thin and small products of a list
 near       neighbours of that list, each extent 0.6 to 1.6 times as long, at random
+vectors    matrices times vectors: m or n is 1, the other extents as of ``random``, one of them over 64
 
-Each product is timed by PyTorch and, in turns with that, by the default of every stencil that accepts it
+Each product is timed by PyTorch (a matrix times a vector by ``mm`` and by ``mv``, of which the faster
+counts) and, in turns with that, by the default of every stencil that accepts it
 (``--by defaults``), by what a call runs (``--by calls``), or both. A line of the file is one way of one
 product: the ratio is PyTorch's time over that way's, so more than 1 is faster than cuBLAS. Lines of defaults
 are what ``python -m bench.classes`` makes the planner's data of. All launches of a sample are queued before
@@ -38,13 +41,15 @@ from tilewright.runtime import build, launch
 from tilewright.store import binaries
 from tilewright.targets.cuda import modules
 
-CUBLAS = "cublas"
+CUBLAS, GEMV = "cublas", "gemv"
 CALL = "call"
 DEFAULT = "default"
 SAMPLED = 2000
 """Configs that are drawn where some beside the default are tried."""
 LOW, HIGH = 16, 16384
 """The range of extents that are drawn."""
+LONGEST_TINY = 64
+"""Extents up to which a product is one of tiny matrices."""
 ORDERS = ("nn", "tn", "nt", "tt")
 SAMPLE = 3e-4
 """Seconds of a sample, if one product is shorter."""
@@ -106,6 +111,19 @@ def near(letter: str, count: int, seed: int) -> Iterator[Problem]:
         extents = map(int, LISTED[number % len(LISTED)].split("x"))
         m, n, k = (UNIT * max(2, round(extent * NEAR ** draw.uniform(-1, 1) / UNIT)) for extent in extents)
         yield Problem.parse(f"{letter}:nn:{n}x{m}x{k}")[0]
+
+
+def vectors(letter: str, count: int, seed: int) -> Iterator[Problem]:
+    """Random matrices times vectors, the same for a seed: the vector is A or B, stored either way."""
+    draw = random.Random(f"vectors {seed} {letter}")
+    for number in range(count):
+        unit = 8 if number % 2 else 1
+        extent, k = 0, 0
+        while max(extent, k) <= LONGEST_TINY:
+            bounds = math.log(LOW / unit), math.log(HIGH / unit)
+            extent, k = (unit * round(math.exp(draw.uniform(*bounds))) for _ in range(2))
+        size = f"1x{extent}" if draw.random() < 0.5 else f"{extent}x1"
+        yield Problem.parse(f"{letter}:{draw.choice(ORDERS)}:{size}x{k}")[0]
 
 
 def made(p: Problem, stencil: str, device: Device, tries: int) -> list[Way]:
@@ -178,6 +196,10 @@ class Case:
         self.x, self.y = x, y
         self.runs: dict[str, Run] = {CUBLAS: lambda: torch.mm(x, y, out=self.want)}
         self.runs[CUBLAS]()
+        if 1 in (p.m, p.n):
+            matrix, vector = (y.t(), x[0]) if p.n == 1 else (x, y[:, 0])
+            self.runs[GEMV] = partial(torch.mv, matrix, vector, out=self.want.view(-1))
+            self.runs[GEMV]()
         self.differs: dict[str, float] = {}
 
     def add(self, way: Way) -> None:
@@ -241,14 +263,19 @@ def lines_of(
 ) -> Iterator[lines.Line]:
     """A line of each way."""
     p = case.problem
-    theirs = samples[CUBLAS]
+    theirs = min((samples[name] for name in (CUBLAS, GEMV) if name in samples), key=statistics.median)
     about: lines.Line = {"kind": "alone", "problem": p.spelling, "layout": p.layout, "beta": p.beta}
     about |= {
         "regime": dispatch.regime(p, device),
         "cublas_tflops": p.flops / statistics.median(theirs) * 1e-12,
     }
+    if GEMV in samples:
+        about["gemv_over_mm"] = round(
+            statistics.median(samples[GEMV]) / statistics.median(samples[CUBLAS]), 3
+        )
+        about["cublas_gbs"] = round(p.bytes / statistics.median(theirs) * 1e-9, 1)
     for name, taken in samples.items():
-        if name == CUBLAS:
+        if name in (CUBLAS, GEMV):
             continue
         ratio = statistics.median(theirs) / statistics.median(taken)
         line = about | {"stencil": name, "against_cublas": round(ratio, 4), "differs": case.differs[name]}
@@ -299,7 +326,7 @@ def main() -> None:
         prog="bench.alone", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("what", choices=("random", "skinny", "near"))
+    add("what", choices=("random", "skinny", "near", "vectors"))
     add("--types", default="h,s,d,c,z", help="default: h,s,d,c,z")
     add("--count", type=int, default=100, help="shapes of a type (default: 100)")
     add("--seed", type=int, default=1, help="of what is drawn (default: 1)")
@@ -318,7 +345,8 @@ def main() -> None:
     begin = time.monotonic()
     device = dispatch.device("cuda")
     draws: dict[str, Callable[[str, int, int], Iterator[Problem]]]
-    draws = {"random": drawn, "near": near, "skinny": lambda letter, count, seed: listed(letter)}
+    draws = {"random": drawn, "near": near, "vectors": vectors}
+    draws["skinny"] = lambda letter, count, seed: listed(letter)
     every = [
         draws[options.what](letter, options.count, options.seed) for letter in lines.letters(options.types)
     ]

@@ -42,15 +42,21 @@ def compiled(p: Problem, config: Config, device: Device) -> dict[str, int]:
         ("c:nj:1x501x80", "1", "h200"),
         ("z:nn:70x1x2000", "0", "h200"),
         ("hc:nt:89x1x75", "any", "h200"),
+        # One alone, whose sums blocks of a cluster share.
+        ("h:tn:70x1x16001@1", "0", "h200"),
+        ("s:nt:1x300x9000@1", "1", "h200"),
+        ("d:tn:66x1x9000@1", "any", "h200"),
+        ("z:nn:300x1x8001@1", "0", "h200"),
     ],
 )
 def test_defaults_keep_what_they_promise(text: str, beta: str, device: str) -> None:
     gpu = named(device)
-    p = Problem.parse(f"{text}@3000", beta=beta)[0]
+    p = Problem.parse(text if "@" in text else f"{text}@3000", beta=beta)[0]
     config = VECTOR.default(p, gpu)
+    assert (config["split"] > 1) == ("@" in text)
     facts = compiled(p, config, gpu)
     assert (facts["spills"], facts["stack"]) == (0, 0), (config, facts)
-    blocks = int(resident_blocks(p, gpu, *(config[name] for name in ("lanes", "runs", "words", "warps"))))
+    blocks = int(resident_blocks(p, gpu, **config))
     assert blocks * 32 * config["warps"] * -(-facts["registers"] // 8) * 8 <= gpu["registers_per_sm"]
 
 

@@ -25,6 +25,7 @@ from tilewright.stencils.cuda.vector.needs import (
     least_lanes,
     length,
     runs,
+    share,
     shared_bytes,
     strided,
     tile,
@@ -127,8 +128,11 @@ def test_the_default_is_a_member_that_hardware_runs(p: Problem, device: Device) 
     launch = VECTOR.launch(p, config)
     assert launch.block[0] == 32 * config["warps"]
     # Every element of C is in one tile.
-    of_each = -(-max(p.m, p.n) // int(tile(p, **config)))
-    assert launch.grid == (p.batch * of_each, 1, 1)
+    split = config["split"]
+    of_tile = {name: value for name, value in config.items() if name != "split"}
+    of_each = -(-max(p.m, p.n) // int(tile(p, **of_tile)))
+    assert (launch.grid, launch.cluster) == ((p.batch * of_each * split, 1, 1), split)
+    assert split == 1 or device is H200
 
 
 @settings(max_examples=8, deadline=None)
@@ -150,7 +154,15 @@ def test_the_model_counts_what_a_batch_takes() -> None:
         assert of(f"s:{trans}:80x1x500@9000") < of(f"d:{trans}:80x1x500@9000")
 
 
-BASE = Config({"lanes": 8, "runs": 4, "words": 2, "warps": 4, "turns": 1})
+BASE = Config({"lanes": 8, "runs": 4, "words": 2, "warps": 4, "turns": 1, "split": 1})
+
+
+def test_few_long_sums_are_shared_by_clusters() -> None:
+    for text in ("s:nn:300x1x9000", "s:tn:65x1x16000", "d:1x100x12000@2"):
+        assert VECTOR.default(problem(text), H200)["split"] > 1
+        assert VECTOR.default(problem(text), A100)["split"] == 1
+    for text in ("s:nn:300x1x900@9000", "s:tn:300x1x900@9000"):
+        assert VECTOR.default(problem(text), H200)["split"] == 1
 
 
 # -- layouts -----------------------------------------------------------------------------------------------
@@ -188,9 +200,19 @@ def test_tiles_by_hand() -> None:
     odd, even = problem("s:nn:301x1x500"), problem("s:nn:304x1x500")
     assert (covered(odd, 8, 2), tile(odd, 8, 4, 2, 4, 1), tile(even, 8, 4, 2, 4, 1)) == (64, 61, 64)
     assert tile(problem("s:tn:301x1x500"), 8, 4, 2, 4, 2) == 16 * 4 * 2
-    assert (shared_bytes(odd, 8, 2, 4), shared_bytes(problem("s:tn:301x1x500"), 8, 2, 4)) == (16 * 64 * 4, 0)
-    assert [bool(held(problem(f"s:tn:301x1x{k}"), 8, 2)) for k in (64, 61, 63)] == [True, True, False]
+    assert shared_bytes(odd, 8, 4, 2, 4, 1, 1) == 16 * 64 * 4
+    alongside = problem("s:tn:301x1x500")
+    assert [int(shared_bytes(alongside, 8, 4, 2, 4, 2, split)) for split in (1, 2)] == [0, 16 * 4 * 2 * 4]
+    assert [bool(held(problem(f"s:tn:301x1x{k}"), 8, 2, 1)) for k in (64, 61, 63)] == [True, True, False]
     assert [least_lanes(problem(f"s:tn:99x1x{k}")) for k in (3, 66, 129, 900)] == [2, 32, 32, 32]
+
+
+def test_shares_of_k_by_hand() -> None:
+    """Along the sum whole lines, 32 numbers of float32; across it any number of runs."""
+    assert [int(share(problem("s:tn:301x1x500"), split)) for split in (1, 2, 4, 8)] == [500, 256, 128, 64]
+    assert [int(share(problem("s:nn:301x1x501"), split)) for split in (1, 2, 4, 8)] == [501, 251, 126, 63]
+    assert bool(held(problem("s:tn:301x1x501"), 8, 2, 8)) is False
+    assert bool(held(problem("s:tn:304x1x512"), 8, 2, 8)) is True
 
 
 # -- what is drawn to measure it ---------------------------------------------------------------------------

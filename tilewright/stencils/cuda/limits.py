@@ -33,6 +33,16 @@ def bulk_device(device: Device) -> Rule:
     )
 
 
+def clusters(device: Device) -> Rule:
+    """``split``, blocks that share the k of a tile, needs clusters of blocks."""
+    return Rule(
+        "cluster",
+        "tabled",
+        "blocks share the k of a tile through clusters, which the device has (9.0 and above)",
+        lambda split: (split == 1) | ("clusters" in device.supports),
+    )
+
+
 def tensor_cores(p: Problem, device: Device) -> Iterator[Rule]:
     """``mma``, the rows of a tensor-core product (0: none), and what it asks of the tile of a warp."""
     bits = p.dtype.real_bits

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from tilewright.model import Device, Problem
 from tilewright.space import Rule
+from tilewright.stencils.cuda import limits
 from tilewright.stencils.cuda.classic.needs import aligned, registers, shared_bytes, words
 from tilewright.stencils.cuda.common import WIDEST, modern
 
@@ -122,12 +123,7 @@ def _of_the_warps(p: Problem, device: Device) -> Iterator[Rule]:
         "warps overlay the thread grid",
         lambda n_dim, m_dim, lanes: (m_dim % lanes == 0) & (n_dim % (32 // lanes) == 0),
     )
-    yield Rule(
-        "cluster",
-        "tabled",
-        "blocks share a tile through clusters, which the device has (9.0 and above)",
-        lambda split: (split == 1) | ("clusters" in device.supports),
-    )
+    yield limits.clusters(device)
     yield Rule(
         "early-c",
         "hard",

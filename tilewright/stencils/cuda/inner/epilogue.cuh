@@ -1,13 +1,6 @@
 // The way of a tile of C from registers to device memory: the sums of all groups of warps are added in shared memory.
 #pragma once
 
-// A sum of a block of the cluster, from its shared memory.
-INLINE Element remote(const Element *here, int block) {
-    Element sum;
-    cluster_read<sizeof(Element) / 4>((unsigned int *)&sum, shared_address(here), block);
-    return sum;
-}
-
 INLINE void write(Sums &sums, int group, const Item &x, long long ldc, const Scalars &scalars, const Meeting &meeting) {
     constexpr int EACH = ceiling(TILE, SPLIT * THREADS), AT_ONCE = smaller(EACH, 4);
     Element *const partial = (Element *)(shared_memory + AT_SUMS);

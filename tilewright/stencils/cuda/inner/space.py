@@ -68,12 +68,7 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
 def _of_the_path(device: Device) -> Iterator[Rule]:
     """How slabs come into shared memory, and of how many blocks."""
     yield limits.bulk_device(device)
-    yield Rule(
-        "cluster",
-        "tabled",
-        "blocks share the k of a tile through clusters, which the device has (9.0 and above)",
-        lambda split: (split == 1) | ("clusters" in device.supports),
-    )
+    yield limits.clusters(device)
 
 
 def _of_the_part(p: Problem, device: Device) -> Iterator[Rule]:

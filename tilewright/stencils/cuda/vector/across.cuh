@@ -39,6 +39,9 @@ template <bool SAFE> INLINE void multiply(const Product &p, const Scalars &scala
     _Pragma("unroll 1") for (int row = threadIdx.x; row < rows; row += THREADS) {
         Element all = partial[row];
         _Pragma("unroll 8") for (int other = 1; other < TEAMS; other++) all = sum_of(all, partial[other * COVERED + row]);
-        keep(p.c + (p.first + row) * p.step_c, all, scalars);
+        if (SPLIT == 1) keep(p.c + (p.first + row) * p.step_c, all, scalars); else partial[row] = all;
     }
+#if SPLIT > 1
+    join(partial, rows, p, scalars);
+#endif
 }

@@ -105,6 +105,11 @@ struct Sums {
     }
 };
 
+#if SPLIT > 1
+// What the block has of the tile.
+__shared__ Element partial[TILE];
+#endif
+
 template <bool SAFE> INLINE void multiply(const Product &p, const Scalars &scalars) {
     const int team = threadIdx.x / LANES, lane = threadIdx.x % LANES;
     const long long apart = TEAMS * p.ld;
@@ -140,10 +145,17 @@ template <bool SAFE> INLINE void multiply(const Product &p, const Scalars &scala
             _Pragma("unroll 1") for (int word = lane; word < words; word += LANES * WORDS) step(word);
         sums.each(lane, [&](int r, Element sum) {
             const int run = first + r * TEAMS;
+#if SPLIT > 1
+            partial[run - p.first] = sum;
+#else
             if (run < p.runs) keep(p.c + run * p.step_c, sum, scalars);
+#endif
         });
         first += TEAMS * RUNS;
         runs.base += RUNS * apart;
         if (first - team >= p.runs) break;
     }
+#if SPLIT > 1
+    join(partial, smaller(p.runs - p.first, TILE), p, scalars);
+#endif
 }

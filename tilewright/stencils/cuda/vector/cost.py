@@ -18,7 +18,7 @@ from tilewright.stencils.cuda.vector.needs import (
     along,
     length,
     resident_blocks,
-    runs,
+    share,
     teams,
     tiles,
     unit,
@@ -27,7 +27,7 @@ from tilewright.stencils.cuda.vector.needs import (
 )
 
 Columns = Mapping[str, Any]
-_NAMES = ("lanes", "runs", "words", "warps", "turns")
+_NAMES = ("lanes", "runs", "words", "warps", "turns", "split")
 
 
 def best(space: Space, p: Problem, device: Device) -> Config:
@@ -44,14 +44,14 @@ def best(space: Space, p: Problem, device: Device) -> Config:
 def counts(p: Problem, device: Device, columns: Columns) -> dict[str, Any]:
     """What the clocks of a config are made of, for a block: instructions of its warps, what they wait for one
     after the other, and bytes."""
-    lanes, many, words, warps, turns = (columns[name] for name in _NAMES)
+    lanes, many, words, warps, turns, split = (columns[name] for name in _NAMES)
     size, wide = p.dtype.itemsize, word(p)
     head = (wide - unit(p) // size) / 2
     halves, pair = p.dtype.real_bits == 16, 1 + p.dtype.is_complex
     # Of an element: a number of 16 bits is widened, and complex ones take four multiply-adds.
     element: float = halves * pair + pair**2
     pipes = pair**2 * (2 if p.dtype.real_bits == 64 else 1)
-    of_run = np.ceil((length(p) + head) / wide)
+    of_run = np.ceil(((share(p, split) if along(p) else length(p)) + head) / wide)
     if along(p):
         steps = np.ceil(of_run / (lanes * words)) * turns
         # Of a vector that begins elsewhere in a word two are read, shifted and masked.
@@ -60,7 +60,7 @@ def counts(p: Problem, device: Device, columns: Columns) -> dict[str, Any]:
         # Words that are not of one run alone are masked.
         element = element + 0.5 * ((unit(p) < WIDEST) | (length(p) % wide != 0))
     else:
-        steps = np.ceil(runs(p) / (teams(lanes, warps) * many))
+        steps = np.ceil(share(p, split) / (teams(lanes, warps) * many))
         of_x = 3.0 * many
     count = many * words
     # Lines of 128 bytes that a load of a team touches, and bytes that it reads side by side where these are
@@ -68,8 +68,8 @@ def counts(p: Problem, device: Device, columns: Columns) -> dict[str, Any]:
     touched = np.ceil(lanes / 8) + 0.5 * (unit(p) < WIDEST) + 0.25 * (size * length(p) % 128 != 0)
     beside = lanes * words * WIDEST
     beside = np.where(beside >= length(p) * size, np.inf, beside)
-    held = resident_blocks(p, device, lanes, many, words, warps)
-    blocks = tiles(p, lanes, many, words, warps, turns)
+    held = resident_blocks(p, device, lanes, many, words, warps, turns, split)
+    blocks = tiles(p, lanes, many, words, warps, turns) * split
     moved = p.bytes * p.batch / blocks
     # Blocks of an SM: of the whole batch, at a time, and with the empty places of the last round.
     of_sm = blocks / device["sms"]
@@ -82,6 +82,7 @@ def counts(p: Problem, device: Device, columns: Columns) -> dict[str, Any]:
         "lines": 32 / lanes * count * touched * steps,
         "beside": beside,
         "pipes": count * wide * pipes * steps,
+        "joins": split > 1,
         "warps": warps,
         "bytes": moved,
         "present": present,
@@ -96,10 +97,11 @@ def summed(f: Mapping[str, Any], x: Mapping[str, float]) -> Any:
     of which the longest counts most."""
     memory = f["bytes"] / x["memory"] * (1 + 1024 * x["flying"] / np.maximum(f["flying"], 1))
     memory = memory * (1 + x["page"] / f["beside"])
-    issued = x["word"] * f["words"] + x["x"] * f["x"] + x["product"] * f["products"] + x["step"] * f["steps"]
-    issued = f["warps"] * issued / 4
+    of_warp = x["word"] * f["words"] + x["x"] * f["x"] + x["product"] * f["products"] + x["step"] * f["steps"]
+    issued = f["warps"] * of_warp / 4
     piped = f["warps"] * f["pipes"] / 4
-    alone = x["start"] + x["latency"] * f["steps"]
+    # A warp waits for its loads, and each of its instructions for some of those before.
+    alone = x["start"] + x["latency"] * f["steps"] + x["own"] * of_warp + x["join"] * f["joins"]
     lines = x["line"] * f["warps"] * f["lines"]
     sides = (memory, issued, piped, lines, alone / f["present"])
     power = x["power"]

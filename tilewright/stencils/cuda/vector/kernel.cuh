@@ -14,7 +14,8 @@
 //                   ...
 //                   run T  |..|word|word|word|..|        team 0: CLASSES divides TEAMS, so it begins where run 0 does
 //
-// Sums are added in an order that config and sizes alone decide. A block has one tile of C, which are numbered through all matrices.
+// Sums are added in an order that config and sizes alone decide. A block has one tile of C, which are numbered through all matrices;
+// where there are few of them, the blocks of a cluster have a share of its k each, and read each other's sums.
 //
 // The parts: layout.cuh (which operand is the matrix, teams, how words are read), along.cuh, across.cuh (a form each).
 #include "lib/gemm.cuh"
@@ -56,6 +57,9 @@
 #ifndef TURNS
 #define TURNS 1  // ALONG: how often a team takes RUNS runs
 #endif
+#ifndef SPLIT
+#define SPLIT 1  // blocks of a cluster that share the k of a tile
+#endif
 #ifndef BLOCKS
 #define BLOCKS 1  // minimum resident blocks: blocks per multiprocessor that registers must allow
 #endif
@@ -65,6 +69,7 @@
 #include "lib/element.cuh"
 #include "lib/sizes.cuh"
 #include "lib/span.cuh"
+#include "lib/cluster.cuh"
 #include "lib/sync.cuh"
 #include "vector/layout.cuh"
 

@@ -13,6 +13,8 @@ constexpr int CLASSES = 16 / UNIT, HEAD = WORD - UNIT / SIZE;
 constexpr bool EVEN = UNIT == 16 && UNIT_RUN % WORD == 0;
 // Rows of a tile of C where runs are across the sum: what the words of a team cover wherever they begin.
 constexpr int COVERED = LANES * WORDS * WORD, TILE = ALONG ? TEAMS * RUNS * TURNS : COVERED - HEAD;
+// What shares of a long k that blocks have are multiples of, so that all begin where the first one does in a line.
+constexpr int GRAIN = ALONG ? 8 * WORD : 1;
 
 typedef Pack<WORD> Word;
 
@@ -43,13 +45,15 @@ INLINE void read_x(uint2 &x, const Stored *from) {
 INLINE void read_x(unsigned int &x, const Stored *from) { asm volatile("ld.global.nc.b32 %0, [%1];" : "=r"(x) : "l"(from)); }
 INLINE void read_x(unsigned short &x, const Stored *from) { asm volatile("ld.global.nc.b16 %0, [%1];" : "=h"(x) : "l"(from)); }
 
-// A tile of C of one product: its operands, how many runs the matrix has and how long they are.
+// A tile of C of one product, or the share of its k that a block of a cluster has: its operands, how many runs the matrix has and
+// how long they are.
 struct Product {
     const Stored *matrix, *x;  // x: the vector
     Stored *c;
     long long ld, step_x, step_c;
     int runs, length;
     int first;  // element of C where the tile begins
+    int rank;   // of the block in its cluster
     Span all;
     bool inside;  // whether all words that the tile reads lie in the operands
 
@@ -58,12 +62,19 @@ struct Product {
           runs(ALONG ? (ROW ? g.n : g.m) : g.k), length(ALONG ? g.k : (ROW ? g.n : g.m)),
           all(ROW ? g.b : g.a, ROW ? g.stride_b : g.stride_a, g.batch, ld, runs, length) {
         const Span all_x(ROW ? g.a : g.b, ROW ? g.stride_a : g.stride_b, g.batch, step_x, g.k, 1);
-        const unsigned int of_each = ceiling(ROW ? g.n : g.m, TILE), number = blockIdx.x / of_each;
-        first = (int)(blockIdx.x - number * of_each) * TILE;
+        const unsigned int of_each = ceiling(ROW ? g.n : g.m, TILE), tile = blockIdx.x / SPLIT, number = tile / of_each;
+        first = (int)(tile - number * of_each) * TILE;
+        rank = (int)(blockIdx.x % SPLIT);
         const long long at = number;
         matrix = (const Stored *)(ROW ? g.b : g.a) + at * (ROW ? g.stride_b : g.stride_a);
         x = (const Stored *)(ROW ? g.a : g.b) + at * (ROW ? g.stride_a : g.stride_b);
         c = (Stored *)g.c + at * g.stride_c;
+        if (SPLIT > 1) {
+            const int share = ceiling(ceiling(g.k, SPLIT), GRAIN) * GRAIN, from = smaller(rank * share, g.k);
+            (ALONG ? length : runs) = smaller(share, g.k - from);
+            matrix += ALONG ? from : from * ld;
+            x += from * step_x;
+        }
         const Stored *const begin = ALONG ? matrix + first * ld : matrix + first;
         const int last = ALONG ? smaller(first + TILE, runs) - 1 : runs - 1;
         const int rest = ALONG ? length : smaller(length - first, TILE);
@@ -95,3 +106,17 @@ struct Words {
 INLINE void keep(Stored *at, Element sum, const Scalars &scalars) {
     *at = narrowed(scaled(scalars, sum, BETA != 0 ? widened(*at) : zero()));
 }
+
+#if SPLIT > 1
+// Elements of a tile whose sums all blocks of the cluster have in shared memory: each adds up and writes a part of them.
+INLINE void join(const Element *sums, int elements, const Product &p, const Scalars &scalars) {
+    cluster_sync();
+    _Pragma("unroll 1") for (int e = p.rank * THREADS + threadIdx.x; e < elements; e += SPLIT * THREADS) {
+        Element each[SPLIT];
+        UNROLL for (int block = 0; block < SPLIT; block++) each[block] = remote(sums + e, block);
+        UNROLL for (int block = 1; block < SPLIT; block++) each[0] = sum_of(each[0], each[block]);
+        keep(p.c + (p.first + e) * p.step_c, each[0], scalars);
+    }
+    cluster_sync();  // no block may leave while others read its shared memory
+}
+#endif

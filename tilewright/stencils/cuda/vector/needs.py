@@ -62,6 +62,13 @@ def unit_x(p: Problem) -> int:
     return WIDEST if read and gcd(WIDEST, p.align, stride * size) == WIDEST else size
 
 
+def share(p: Problem, split: Any) -> Any:
+    """The most elements of k that one of so many blocks has of a tile; where runs lie along the sum these are
+    whole lines of 128 bytes."""
+    grain = 8 * word(p) if along(p) else 1
+    return np.where(split == 1, p.k, -(-(-(-p.k // split)) // grain) * grain)
+
+
 def teams(lanes: Any, warps: Any) -> Any:
     """Teams of a block, each of which reads runs of its own."""
     return 32 * warps // lanes
@@ -72,9 +79,10 @@ def covered(p: Problem, lanes: Any, words: Any) -> Any:
     return lanes * words * word(p)
 
 
-def held(p: Problem, lanes: Any, words: Any) -> Any:
-    """Whether the lanes of a team have all words of a run at once, and so keep what these meet."""
-    return along(p) & (covered(p, lanes, words) - (word(p) - unit(p) // p.dtype.itemsize) >= length(p))
+def held(p: Problem, lanes: Any, words: Any, split: Any) -> Any:
+    """Whether the lanes of a team have all words of a run, or of a share of it, at once, and so keep what
+    these meet."""
+    return along(p) & (covered(p, lanes, words) - (word(p) - unit(p) // p.dtype.itemsize) >= share(p, split))
 
 
 def tile(p: Problem, lanes: Any, runs: Any, words: Any, warps: Any, turns: Any) -> Any:
@@ -94,31 +102,36 @@ def words_of_sum(p: Problem) -> int:
     return max(p.dtype.real_bits // 32, 1) * (1 + p.dtype.is_complex)
 
 
-def shared_bytes(p: Problem, lanes: Any, words: Any, warps: Any) -> Any:
-    """Shared memory of a block: what the teams have of a tile, where runs lie across the sum."""
+def shared_bytes(p: Problem, lanes: Any, runs: Any, words: Any, warps: Any, turns: Any, split: Any) -> Any:
+    """Shared memory of a block: what the teams have of a tile where runs lie across the sum, else the tile,
+    where a cluster adds it up."""
+    size = 4 * words_of_sum(p)
     if along(p):
-        return 0 * warps
-    return teams(lanes, warps) * covered(p, lanes, words) * 4 * words_of_sum(p)
+        return np.where(split > 1, tile(p, lanes, runs, words, warps, turns), 0) * size
+    return teams(lanes, warps) * covered(p, lanes, words) * size
 
 
-def registers(p: Problem, lanes: Any, runs: Any, words: Any) -> Any:
+def registers(p: Problem, lanes: Any, runs: Any, words: Any, split: Any) -> Any:
     """32-bit registers of a thread: words on their way, sums, what these meet, and some for addresses."""
     numbers, wide = words_of_sum(p), word(p)
     if not along(p):
         return 52 + 4 * runs * words + numbers * (words * wide + runs)
     masked = 4 * (unit(p) < WIDEST or length(p) % wide != 0)
     opposite, asked = numbers * wide + masked, 4 if unit_x(p) == WIDEST else 8
-    kept = np.where(held(p, lanes, words), words * opposite, opposite + words * asked)
+    kept = np.where(held(p, lanes, words, split), words * opposite, opposite + words * asked)
     beside = 56 if p.dtype.real_bits == 16 else 48
     return beside + 4 * runs * words + numbers * runs + kept
 
 
-def resident_blocks(p: Problem, device: Device, lanes: Any, runs: Any, words: Any, warps: Any) -> Any:
+def resident_blocks(
+    p: Problem, device: Device, lanes: Any, runs: Any, words: Any, warps: Any, turns: Any, split: Any
+) -> Any:
     """Blocks of an SM, which the compiler is asked to leave registers for. Warps stay with one of four
     schedulers, each of which has a quarter of them."""
-    needed = registers(p, lanes, runs, words)
+    needed = registers(p, lanes, runs, words, split)
     of_scheduler = device["registers_per_sm"] // 4 // (32 * (-(-needed // 8) * 8))
-    held = resident(shared_bytes(p, lanes, words, warps), needed, warps, device)
+    shared = shared_bytes(p, lanes, runs, words, warps, turns, split)
+    held = resident(shared, needed, warps, device)
     return np.minimum(held, 4 * of_scheduler // warps)
 
 

@@ -16,6 +16,7 @@ from tilewright.stencils.cuda.vector.needs import (
     least_lanes,
     registers,
     resident_blocks,
+    share,
     shared_bytes,
     teams,
     tile,
@@ -27,6 +28,8 @@ RUNS = (1, 2, 4, 8)
 WORDS = (1, 2, 4)
 WARPS = (1, 2, 4, 8, 16, 32)
 TURNS = (1, 2, 4, 8, 16)
+SPLITS = (1, 2, 4, 8)
+"""Blocks of a cluster: as many as every device with clusters runs."""
 MOST = 16
 """Words of 16 bytes that a thread has on their way."""
 STATIC = 48 * 1024
@@ -41,6 +44,7 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("words", WORDS[:2] if p.dtype.real_bits == 16 else WORDS),
         Param("warps", WARPS),
         Param("turns", TURNS if along(p) else (1,)),
+        Param("split", SPLITS, absent=1),
     ]
 
 
@@ -52,8 +56,11 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
 
 def _of_the_block(p: Problem, device: Device) -> Iterator[Rule]:
     classes = WIDEST // unit(p)
+    yield limits.clusters(device)
     yield limits.threads_per_block(device)
-    yield limits.registers_per_thread(device, lambda lanes, runs, words: registers(p, lanes, runs, words))
+    yield limits.registers_per_thread(
+        device, lambda lanes, runs, words, split: registers(p, lanes, runs, words, split)
+    )
     yield Rule(
         "classes",
         "hard",
@@ -64,7 +71,9 @@ def _of_the_block(p: Problem, device: Device) -> Iterator[Rule]:
         "shared-static",
         "tabled",
         "what the teams have of a tile fits in the shared memory that a kernel may declare",
-        lambda lanes, words, warps: shared_bytes(p, lanes, words, warps) <= STATIC,
+        lambda lanes, runs, words, warps, turns, split: (
+            shared_bytes(p, lanes, runs, words, warps, turns, split) <= STATIC
+        ),
     )
 
 
@@ -96,7 +105,7 @@ def _of_the_run(p: Problem) -> Iterator[Rule]:
         "runs-in-k",
         "soft",
         "all teams have runs, as many as they read at a time",
-        lambda lanes, runs, warps: along(p) | (teams(lanes, warps) * runs < 2 * p.k),
+        lambda lanes, runs, warps, split: along(p) | (teams(lanes, warps) * runs < 2 * share(p, split)),
     )
 
 
@@ -106,8 +115,9 @@ def _of_the_sm(p: Problem, device: Device) -> Iterator[Rule]:
         "in-flight",
         "soft",
         f"an SM has {IN_FLIGHT // 1024} KB on their way, to hide the latency of memory",
-        lambda lanes, runs, words, warps: (
-            resident_blocks(p, device, lanes, runs, words, warps) * (32 * WIDEST * warps * runs * words)
+        lambda lanes, runs, words, warps, turns, split: (
+            resident_blocks(p, device, lanes, runs, words, warps, turns, split)
+            * (32 * WIDEST * warps * runs * words)
             >= IN_FLIGHT
         ),
     )

@@ -9,8 +9,9 @@ wherever its columns begin, as those that lie a few columns apart begin at the s
     words    of 16 bytes of each of them that a lane reads at a time
     warps    of a block
     turns    how often a team takes so many runs, where they lie along the sum
+    split    blocks of a cluster that share the k of a tile, where there are few of them
 
-A block has one tile of C and ends. Sums are added in an order that config and sizes alone decide, so results
+A block has one tile of C, or a share of its k, and ends. Sums are added in an order that config and sizes alone decide, so results
 do not vary from run to run.
 """
 
@@ -91,15 +92,19 @@ class VectorStencil(CudaStencil):
         p = problem
         defines = asked(p) | {"ROW": int(is_row(p)), "UNIT": unit(p), "UNIT_RUN": unit_run(p)}
         defines |= {"UNIT_X": unit_x(p), "STRIDED": int(strided(p))}
-        defines |= {"HELD": int(held(p, config["lanes"], config["words"]))}
-        four = (config[name] for name in ("lanes", "runs", "words", "warps"))
-        defines["BLOCKS"] = max(1, int(resident_blocks(p, device, *four)))
+        defines |= {"HELD": int(held(p, *(config[name] for name in ("lanes", "words", "split"))))}
+        defines["BLOCKS"] = max(1, int(resident_blocks(p, device, **config)))
         return written("vector", defines | chosen(config))
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         return args.gemm(problem)
 
     def launch(self, problem: Problem, config: Config) -> Launch:
+        split = config["split"]
+        sizes = {name: value for name, value in config.items() if name != "split"}
         return Launch(
-            grid=(int(tiles(problem, **config)), 1, 1), block=(32 * config["warps"], 1, 1), shared=0
+            grid=(int(tiles(problem, **sizes)) * split, 1, 1),
+            block=(32 * config["warps"], 1, 1),
+            shared=0,
+            cluster=split,
         )
