@@ -62,15 +62,15 @@ struct Product {
           runs(ALONG ? (ROW ? g.n : g.m) : g.k), length(ALONG ? g.k : (ROW ? g.n : g.m)),
           all(ROW ? g.b : g.a, ROW ? g.stride_b : g.stride_a, g.batch, ld, runs, length) {
         const Span all_x(ROW ? g.a : g.b, ROW ? g.stride_a : g.stride_b, g.batch, step_x, g.k, 1);
-        const unsigned int of_each = ceiling(ROW ? g.n : g.m, TILE), tile = blockIdx.x / SPLIT, number = tile / of_each;
-        first = (int)(tile - number * of_each) * TILE;
-        rank = (int)(blockIdx.x % SPLIT);
+        const unsigned int of_each = ceiling(ROW ? g.n : g.m, TILE), number = blockIdx.x / of_each;
+        first = (int)(blockIdx.x - number * of_each) * TILE;
+        rank = (int)blockIdx.y;
         const long long at = number;
         matrix = (const Stored *)(ROW ? g.b : g.a) + at * (ROW ? g.stride_b : g.stride_a);
         x = (const Stored *)(ROW ? g.a : g.b) + at * (ROW ? g.stride_a : g.stride_b);
         c = (Stored *)g.c + at * g.stride_c;
         if (SPLIT > 1) {
-            const int share = ceiling(ceiling(g.k, SPLIT), GRAIN) * GRAIN, from = smaller(rank * share, g.k);
+            const int share = ceiling(g.k, SPLIT * GRAIN) * GRAIN, from = smaller(rank * share, g.k);
             (ALONG ? length : runs) = smaller(share, g.k - from);
             matrix += ALONG ? from : from * ld;
             x += from * step_x;

@@ -66,7 +66,7 @@ def share(p: Problem, split: Any) -> Any:
     """The most elements of k that one of so many blocks has of a tile; where runs lie along the sum these are
     whole lines of 128 bytes."""
     grain = 8 * word(p) if along(p) else 1
-    return np.where(split == 1, p.k, -(-(-(-p.k // split)) // grain) * grain)
+    return np.where(split == 1, p.k, -(-p.k // (split * grain)) * grain)
 
 
 def teams(lanes: Any, warps: Any) -> Any:

@@ -11,8 +11,8 @@ wherever its columns begin, as those that lie a few columns apart begin at the s
     turns    how often a team takes so many runs, where they lie along the sum
     split    blocks of a cluster that share the k of a tile, where there are few of them
 
-A block has one tile of C, or a share of its k, and ends. Sums are added in an order that config and sizes alone decide, so results
-do not vary from run to run.
+A block has one tile of C, or a share of its k, and ends. Sums are added in an order that config and sizes
+alone decide, so results do not vary from run to run.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class VectorStencil(CudaStencil):
         split = config["split"]
         sizes = {name: value for name, value in config.items() if name != "split"}
         return Launch(
-            grid=(int(tiles(problem, **sizes)) * split, 1, 1),
+            grid=(int(tiles(problem, **sizes)), split, 1),
             block=(32 * config["warps"], 1, 1),
             shared=0,
             cluster=split,
