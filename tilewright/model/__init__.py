@@ -20,7 +20,7 @@ from tilewright.model.device import SHARED_MOST, Device
 from tilewright.model.gemm import Gemm, parsed
 from tilewright.model.grouped import MANY, STEPS, Extent, GroupedProblem, Integers, Term
 from tilewright.model.kernel import Binary, Kernel, Launch, Source
-from tilewright.model.letters import DTYPES, MATHS, TF32_ROUNDOFF, DType
+from tilewright.model.letters import DTYPES, MATHS, TF32_ROUNDOFF, DType, of_transposes
 from tilewright.model.plan import Plan
 from tilewright.model.problem import LARGEST, MOST, OUTER_AXES, RANGE, Axis, Interleaved, Problem, Three
 from tilewright.model.record import PREDICTED, STATUSES, VENDOR, Record, Timing, Verdict
@@ -65,5 +65,6 @@ __all__ = [
     "Three",
     "Timing",
     "Verdict",
+    "of_transposes",
     "parsed",
 ]

@@ -74,6 +74,15 @@ DTYPES = {
 }
 
 
+_ACROSS = {"n": "t", "t": "n", "c": "j", "j": "c"}
+
+
+def of_transposes(trans: str) -> str:
+    """The letters of the product of the transposes, op(B)^T op(A)^T, whose first operand is B as it is
+    stored: ``tt`` of ``nn``, ``nt`` of ``nt``."""
+    return _ACROSS[trans[1]] + _ACROSS[trans[0]]
+
+
 class Transposed:
     """What follows from the letters of A and B, of a product as of each of a list or of groups."""
 

@@ -17,7 +17,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from tilewright.model import DTYPES, Device, Problem
+from tilewright.model import DTYPES, Device, Problem, of_transposes
 from tilewright.planning import kin
 from tilewright.planning.gaussian import Process
 
@@ -88,6 +88,7 @@ def coordinates(letter: str, at: Point) -> tuple[float, ...]:
     """Where a product lies among the others: a distance of one is that at which one says little of another.
     The weights were searched for, products held apart in turns (``python -m bench.foretold --hold``)."""
     size = DTYPES[letter].itemsize
+    at = upright(at)
     across_a, across_b = (op in "tc" for op in at.trans)
     m, n, k = (math.log2(max(extent, 1)) for extent in at[:3])
     columns = (at.k if across_a else at.m, at.n if across_b else at.k, at.m)
@@ -100,6 +101,14 @@ def coordinates(letter: str, at: Point) -> tuple[float, ...]:
         *(0.34 * odd_a, 0.34 * odd_b, 0.17 * odd_c),
         0.85 * (at.beta == "0"),
     )
+
+
+def upright(at: Point) -> Point:
+    """The same product with a C of one row turned, whose matrix is B: it is a matrix times a vector, too."""
+    if at.m != 1 or at.n == 1:
+        return at
+    units = at.units and (at.units[1], at.units[0], at.units[2])
+    return at._replace(m=at.n, n=1, trans=of_transposes(at.trans), units=units)
 
 
 class Measured:

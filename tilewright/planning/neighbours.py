@@ -20,7 +20,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from tilewright.model import DTYPES, Device, Problem
+from tilewright.model import DTYPES, Device, Problem, of_transposes
 from tilewright.planning import kin
 from tilewright.planning.forecast import Doubts, Forecast
 
@@ -106,10 +106,8 @@ def upright(at: Point) -> Point:
     """The same product with a C of one row turned, whose matrix is B: it is a matrix times a vector, too."""
     if at.m != 1 or at.n == 1:
         return at
-    turned = {"n": "t", "j": "c", "t": "n", "c": "j"}
-    trans = turned[at.trans[1]] + turned[at.trans[0]]
     shared = "".join(name for name, other in zip("AB", "BA", strict=True) if other in at.shared)
-    return at._replace(m=at.n, n=1, trans=trans, shared=shared)
+    return at._replace(m=at.n, n=1, trans=of_transposes(at.trans), shared=shared)
 
 
 class Measured:

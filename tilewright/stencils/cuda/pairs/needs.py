@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.model import Config, Problem
+from tilewright.model import Config, Problem, of_transposes
 from tilewright.stencils.cuda import copies
 from tilewright.stencils.cuda.warpgroup.needs import (
     BLOCK,
@@ -24,8 +24,6 @@ from tilewright.stencils.cuda.warpgroup.needs import (
 
 SLICE = 32
 """Elements along k that come together, and rows of a box of C: a line of 128 bytes."""
-OTHER = {"n": "t", "t": "n", "c": "j", "j": "c"}
-"""What an operand of the product of the transposes enters as."""
 
 
 def transposes(p: Problem) -> Problem:
@@ -36,8 +34,7 @@ def transposes(p: Problem) -> Problem:
         p.n,
         p.m,
         p.k,
-        OTHER[p.trans_b],
-        OTHER[p.trans_a],
+        *of_transposes(p.trans),
         lda=p.ldb,
         ldb=p.lda,
         alpha=p.alpha,

@@ -4,6 +4,18 @@
 // What each team has of the tile.
 __shared__ Element partial[TEAMS * COVERED];
 
+// Sums of so many teams are added at a time, by as many threads as there are such sums: one thread a row would add up those of
+// hundreds of teams, one after the other.
+constexpr int FOLD = 8;
+CONSTANT int left_of(int teams) { return teams > FOLD ? left_of(teams / FOLD) : teams; }
+// The sum of an element of several teams, of which each lies so many elements behind the one before.
+template <int COUNT> INLINE Element total(const Element *first, int apart) {
+    Element found[COUNT];
+    UNROLL for (int i = 0; i < COUNT; i++) found[i] = first[i * apart];
+    UNROLL for (int i = 1; i < COUNT; i++) found[0] = sum_of(found[0], found[i]);
+    return found[0];
+}
+
 template <bool SAFE> INLINE void multiply(const Product &p, const Scalars &scalars) {
     const int team = threadIdx.x / LANES, lane = threadIdx.x % LANES;
     const Stored *const from = p.matrix + p.first;
@@ -36,9 +48,14 @@ template <bool SAFE> INLINE void multiply(const Product &p, const Scalars &scala
         if (row >= 0 && row < rows) partial[team * COVERED + row] = sum[i][e];
     }
     block_sync();
+    UNROLL for (int teams = TEAMS; teams > FOLD; teams /= FOLD) {
+        const int elements = teams / FOLD * COVERED;
+        _Pragma("unroll 1") for (int e = threadIdx.x; e < elements; e += THREADS)
+            if (e % COVERED < rows) partial[e] = total<FOLD>(partial + e, elements);
+        block_sync();
+    }
     _Pragma("unroll 1") for (int row = threadIdx.x; row < rows; row += THREADS) {
-        Element all = partial[row];
-        _Pragma("unroll 8") for (int other = 1; other < TEAMS; other++) all = sum_of(all, partial[other * COVERED + row]);
+        const Element all = total<left_of(TEAMS)>(partial + row, COVERED);
         if (SPLIT == 1) keep(p.c + (p.first + row) * p.step_c, all, scalars); else partial[row] = all;
     }
 #if SPLIT > 1

@@ -85,6 +85,7 @@ def counts(p: Problem, device: Device, columns: Columns) -> dict[str, Any]:
         "joins": split > 1,
         "warps": warps,
         "bytes": moved,
+        "memory": p.bytes * p.batch > device.knee(None),
         "present": present,
         "flying": 32 * WIDEST * warps * count * present,
         "of_sm": of_sm,
@@ -95,7 +96,8 @@ def counts(p: Problem, device: Device, columns: Columns) -> dict[str, Any]:
 def summed(f: Mapping[str, Any], x: Mapping[str, float]) -> Any:
     """Clocks of an SM by what was counted: memory, schedulers, multiply-add units, and blocks by themselves,
     of which the longest counts most."""
-    memory = f["bytes"] / x["memory"] * (1 + 1024 * x["flying"] / np.maximum(f["flying"], 1))
+    speed = np.where(f["memory"], x["memory"], x["cached"])
+    memory = f["bytes"] / speed * (1 + 1024 * x["flying"] / np.maximum(f["flying"], 1))
     memory = memory * (1 + x["page"] / f["beside"])
     of_warp = x["word"] * f["words"] + x["x"] * f["x"] + x["product"] * f["products"] + x["step"] * f["steps"]
     issued = f["warps"] * of_warp / 4
@@ -103,7 +105,7 @@ def summed(f: Mapping[str, Any], x: Mapping[str, float]) -> Any:
     # A warp waits for its loads, and each of its instructions for some of those before.
     alone = x["start"] + x["latency"] * f["steps"] + x["own"] * of_warp + x["join"] * f["joins"]
     lines = x["line"] * f["warps"] * f["lines"]
-    sides = (memory, issued, piped, lines, alone / f["present"])
+    sides = (memory, issued, piped, lines, alone / f["present"], x["launch"])
     power = x["power"]
     # Of several rounds blocks begin as others end, and what is left in the last one shares all of memory.
     several = f["of_sm"] > f["present"]
