@@ -25,6 +25,7 @@ from tilewright.stencils.cuda.vector.needs import (
     unit_x,
     word,
 )
+from tilewright.stencils.cuda.vector.space import SPLITS
 
 Columns = Mapping[str, Any]
 _NAMES = ("lanes", "runs", "words", "warps", "turns", "split")
@@ -71,9 +72,6 @@ def counts(p: Problem, device: Device, columns: Columns) -> dict[str, Any]:
     held = resident_blocks(p, device, lanes, many, words, warps, turns, split)
     blocks = tiles(p, lanes, many, words, warps, turns) * split
     moved = p.bytes * p.batch / blocks
-    # Blocks of an SM: of the whole batch, at a time, and with the empty places of the last round.
-    of_sm = blocks / device["sms"]
-    present = np.minimum(np.maximum(held, 1), np.ceil(of_sm))
     return {
         "steps": steps,
         "words": count * steps,
@@ -82,34 +80,37 @@ def counts(p: Problem, device: Device, columns: Columns) -> dict[str, Any]:
         "lines": 32 / lanes * count * touched * steps,
         "beside": beside,
         "pipes": count * wide * pipes * steps,
-        "joins": split > 1,
+        "split": split,
         "warps": warps,
         "bytes": moved,
         "memory": p.bytes * p.batch > device.knee(None),
-        "present": present,
-        "flying": 32 * WIDEST * warps * count * present,
-        "of_sm": of_sm,
-        "rounds": np.ceil(of_sm / present) * present,
+        "flying": 32 * WIDEST * warps * count,
+        "blocks": blocks / device["sms"],
+        "held": np.maximum(held, 1),
     }
 
 
 def summed(f: Mapping[str, Any], x: Mapping[str, float]) -> Any:
     """Clocks of an SM by what was counted: memory, schedulers, multiply-add units, and blocks by themselves,
     of which the longest counts most."""
+    # Blocks of an SM: of the whole batch, at a time, and with the empty places of the last round. A cluster is
+    # in one part of the device, whose SMs are no multiple of large clusters.
+    of_sm = f["blocks"] / (1 - x["idle"] * (f["split"] - 1) / (SPLITS[-1] - 1))
+    present = np.minimum(f["held"], np.ceil(of_sm))
+    rounds = np.ceil(of_sm / present) * present
     speed = np.where(f["memory"], x["memory"], x["cached"])
-    memory = f["bytes"] / speed * (1 + 1024 * x["flying"] / np.maximum(f["flying"], 1))
+    memory = f["bytes"] / speed * (1 + 1024 * x["flying"] / np.maximum(present * f["flying"], 1))
     memory = memory * (1 + x["page"] / f["beside"])
     of_warp = x["word"] * f["words"] + x["x"] * f["x"] + x["product"] * f["products"] + x["step"] * f["steps"]
     issued = f["warps"] * of_warp / 4
     piped = f["warps"] * f["pipes"] / 4
     # A warp waits for its loads, and each of its instructions for some of those before.
-    alone = x["start"] + x["latency"] * f["steps"] + x["own"] * of_warp + x["join"] * f["joins"]
+    alone = x["start"] + x["latency"] * f["steps"] + x["own"] * of_warp + x["join"] * (f["split"] > 1)
     lines = x["line"] * f["warps"] * f["lines"]
-    sides = (memory, issued, piped, lines, alone / f["present"], x["launch"])
+    sides = (memory, issued, piped, lines, alone / present, x["launch"])
     power = x["power"]
     # Of several rounds blocks begin as others end, and what is left in the last one shares all of memory.
-    several = f["of_sm"] > f["present"]
-    blocks = f["of_sm"] + np.where(several, x["tail"], 1) * (f["rounds"] - f["of_sm"])
+    blocks = of_sm + np.where(of_sm > present, x["tail"], 1) * (rounds - of_sm)
     return blocks * sum(side**power for side in sides) ** (1 / power)
 
 
