@@ -127,7 +127,8 @@ def inner(device: Device) -> Iterator[Job]:
 
 
 def vector(device: Device) -> Iterator[Job]:
-    """Matrices times vectors: the default, which is a row or a column of them, wherever its runs begin."""
+    """Matrices times vectors: the default, which is a row or a column of them, wherever its runs begin, and
+    four blocks of a cluster."""
     stencil = STENCILS["vector"]
     for turn, (dtype, (extent, k)) in enumerate((dtype, thin) for dtype in DTYPES.values() for thin in THIN):
         for number, trans in enumerate(ORDERS[dtype.is_complex]):
@@ -139,6 +140,9 @@ def vector(device: Device) -> Iterator[Job]:
             name = f"vector_{dtype.letter}_{trans}_{m}_{n}_{k}"
             config = stencil.default(problem.with_(batch=10**5), device)
             yield from _accepted(stencil, problem, name, device, config)
+            shared = config.with_(split=4)
+            if fits(stencil, problem, shared, device):
+                yield from _accepted(stencil, problem, f"{name}_split", device, shared)
 
 
 def whole(device: Device) -> Iterator[Job]:

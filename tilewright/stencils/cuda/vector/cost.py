@@ -93,8 +93,8 @@ def counts(p: Problem, device: Device, columns: Columns) -> dict[str, Any]:
 def summed(f: Mapping[str, Any], x: Mapping[str, float]) -> Any:
     """Clocks of an SM by what was counted: memory, schedulers, multiply-add units, and blocks by themselves,
     of which the longest counts most."""
-    # Blocks of an SM: of the whole batch, at a time, and with the empty places of the last round. A cluster is
-    # in one part of the device, whose SMs are no multiple of large clusters.
+    # Blocks of an SM: of the whole batch, at a time, and with the empty places of the last round. A cluster
+    # is in one part of the device, whose SMs are no multiple of large clusters.
     of_sm = f["blocks"] / (1 - x["idle"] * (f["split"] - 1) / (SPLITS[-1] - 1))
     present = np.minimum(f["held"], np.ceil(of_sm))
     rounds = np.ceil(of_sm / present) * present
