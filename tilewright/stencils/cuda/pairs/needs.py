@@ -29,12 +29,14 @@ SLICE = 32
 def transposes(p: Problem) -> Problem:
     """The product of the transposes, op(B)^T by op(A)^T: what comes out is C^T, one after the other along
     its rows where C lies in columns."""
+    trans = of_transposes(p.trans)
     return Problem(
         p.dtype,
         p.n,
         p.m,
         p.k,
-        *of_transposes(p.trans),
+        trans[0],
+        trans[1],
         lda=p.ldb,
         ldb=p.lda,
         alpha=p.alpha,
