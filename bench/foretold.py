@@ -36,7 +36,7 @@ from bench.classes import written
 from bench.lines import Line
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.model import DTYPES, Config, Device, Problem
-from tilewright.planning import alone
+from tilewright.planning import alone, vectors
 
 DRAWS = 20
 """Times that products are held apart, others each time."""
@@ -92,7 +92,7 @@ def problem_of(line: Line) -> Problem | None:
     if found is None:
         return None
     lda, ldb, ldc = (int(digits) for digits in found.groups()[:3])
-    return p.with_(lda=lda, ldb=ldb, ldc=ldc, align=int(found["align"] or alone.WIDE))
+    return p.with_(lda=lda, ldb=ldb, ldc=ldc, align=int(found["align"] or vectors.WIDE))
 
 
 def gathered(found: Gains) -> dict[str, Any]:

@@ -36,7 +36,7 @@ from bench.batches.problems import filling
 from tilewright.arrays.layout import Job
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.model import DTYPES, Device, GroupedProblem, Plan, Problem
-from tilewright.planning import classes, dispatch, neighbours
+from tilewright.planning import classes, dispatch, neighbours, vectors
 from tilewright.runtime import bound_cuda, build, cublaslt
 from tilewright.stencils.cuda.grouped.descriptors import describe, pack
 from tilewright.store import binaries
@@ -89,7 +89,7 @@ def batches(device: Device, count: int, seed: int, letter: str, kind: str, size:
     """Batches of one type by addresses or at odd elements, class after class in turns."""
     draw = random.Random(f"{seed} {kind} {letter}")
     fields: dict[str, Any] = {"pointers": True} if kind == "pointers" else {"align": DTYPES[letter].itemsize}
-    if fields.get("align") == neighbours.WIDE:
+    if fields.get("align") == vectors.WIDE:
         return
     for number in range(count):
         for shape, top in BATCHED if kind == "pointers" else SHAPES:

@@ -18,15 +18,22 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from tilewright.model import DTYPES, Device, Problem, of_transposes
-from tilewright.planning import kin
+from tilewright.planning import kin, vectors
 from tilewright.planning.gaussian import Process
+from tilewright.planning.vectors import WIDE
 
 SHORT = 64
 """The longest extent of a product up to which it is one of a batch's kind."""
-WIDE = 16
-"""Bytes that divide the addresses of what every access may be used for."""
 SPREAD, NOISE = 0.15, 0.06
 """Standard deviations of logarithms of gains: from product to product, and of what no size explains."""
+OF_VECTORS = 0.22, 0.09
+"""The same of matrices times vectors."""
+DOUBT_OF_VECTORS = 1.3
+"""And the standard deviations that are taken off there: of 1,448 foretold without their own points three were
+below 0.98 at a mean of 1.31, with 2.0 one at 1.26."""
+LARGE = 22
+"""Logarithm to the base 2 of the bytes of a matrix above which its size says how fast its vector is
+multiplied: below, what a launch takes."""
 MUCH = 0.6
 """Logarithm of the gain from which on it is no matter how much it is."""
 DOUBT = 2.0
@@ -47,6 +54,9 @@ HALVES = ("h", "b")
 """Types whose points are one."""
 
 
+Place = tuple[float, ...]
+
+
 class Point(NamedTuple):
     """A product alone without its type."""
 
@@ -57,6 +67,11 @@ class Point(NamedTuple):
     beta: str = "0"
     units: tuple[int, int, int] | None = None
     """Bytes that divide the addresses of all columns of A, B and C, 16 at most; None: columns are packed."""
+
+
+def of_vector(at: Point) -> bool:
+    """Whether a product is a matrix times a vector."""
+    return min(at.m, at.n) == 1
 
 
 def is_alone(p: Problem) -> bool:
@@ -84,11 +99,12 @@ def point(p: Problem) -> Point:
     return Point(*p.extents, p.trans, "0" if p.beta == "0" else "any", (a, b, c))
 
 
-def coordinates(letter: str, at: Point) -> tuple[float, ...]:
+def coordinates(letter: str, at: Point) -> Place:
     """Where a product lies among the others: a distance of one is that at which one says little of another.
     The weights were searched for, products held apart in turns (``python -m bench.foretold --hold``)."""
+    if of_vector(at):
+        return _coordinates_of_vector(letter, upright(at))
     size = DTYPES[letter].itemsize
-    at = upright(at)
     across_a, across_b = (op in "tc" for op in at.trans)
     m, n, k = (math.log2(max(extent, 1)) for extent in at[:3])
     columns = (at.k if across_a else at.m, at.n if across_b else at.k, at.m)
@@ -103,6 +119,16 @@ def coordinates(letter: str, at: Point) -> tuple[float, ...]:
     )
 
 
+def _coordinates_of_vector(letter: str, at: Point) -> Place:
+    """The same of a matrix times a vector, of which the matrix is all that is moved: its size, how long the
+    sums are, whether columns are along them, and how they are aligned."""
+    m, k, size, along, odd = vectors.shape(letter, at.m, at.k, at.trans, at.units[0] if at.units else None)
+    return (
+        *(0.14 * m, 1.17 * k, 0.09 * (m + k), 1.1 * max(0.0, size - LARGE)),
+        *(1.0 * along, 0.5 * odd, 0.85 * (odd > 0), 0.85 * (at.beta == "0")),
+    )
+
+
 def upright(at: Point) -> Point:
     """The same product with a C of one row turned, whose matrix is B: it is a matrix times a vector, too."""
     if at.m != 1 or at.n == 1:
@@ -111,25 +137,36 @@ def upright(at: Point) -> Point:
     return at._replace(m=at.n, n=1, trans=of_transposes(at.trans), units=units)
 
 
+def _process(vector: bool, timed: Mapping[Place, float]) -> Process:
+    """What places and gains say of others. Where nothing like them was timed nothing is gained, however much
+    was elsewhere."""
+    values = (min(max(math.log(gain), -MUCH), MUCH) for gain in timed.values())
+    return Process(timed, values, 0.0, *(OF_VECTORS if vector else (SPREAD, NOISE)))
+
+
 class Measured:
     """The points of one stencil and type on a device, and what they foretell of others."""
 
     def __init__(self, letter: str, gains: Iterable[tuple[Point, float]]):
-        found = list(gains)
-        values = (min(max(math.log(gain), -MUCH), MUCH) for _, gain in found)
         self._letter, self._doubt = letter, DOUBTS.get(letter, DOUBT)
-        # Where nothing like it was timed nothing is gained, however much was elsewhere.
-        places = [coordinates(letter, at) for at, _ in found]
-        self._process = Process(places, values, 0.0, SPREAD, NOISE)
-        self._timed = {place: gain for place, (_, gain) in zip(places, found, strict=True)}
+        # Matrices times vectors and others have coordinates of their own, and say nothing of each other.
+        kinds: dict[bool, dict[Place, float]] = {}
+        for at, gain in gains:
+            kinds.setdefault(of_vector(at), {})[coordinates(letter, at)] = gain
+        self._timed = {place: gain for timed in kinds.values() for place, gain in timed.items()}
+        self._processes = {kind: _process(kind, timed) for kind, timed in kinds.items()}
 
     def foretold(self, at: Point) -> tuple[float, float]:
         """The gain that may be counted on, and the gain to be expected: the library's time over ours."""
         place = coordinates(self._letter, at)
         if place in self._timed:
             return TIMED * self._timed[place], self._timed[place]
-        mean, deviation = self._process.at(place)
-        return math.exp(mean - self._doubt * deviation), math.exp(mean)
+        process = self._processes.get(of_vector(at))
+        if process is None:
+            return 0.0, 1.0
+        mean, deviation = process.at(place)
+        doubt = DOUBT_OF_VECTORS if of_vector(at) else self._doubt
+        return math.exp(mean - doubt * deviation), math.exp(mean)
 
 
 def points(letters: Mapping[str, Any], letter: str) -> Measured | None:

@@ -21,16 +21,20 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from tilewright.model import DTYPES, Device, Problem, of_transposes
-from tilewright.planning import kin
+from tilewright.planning import kin, vectors
 from tilewright.planning.forecast import Doubts, Forecast
+from tilewright.planning.gaussian import Process
+from tilewright.planning.vectors import WIDE
 
 FEW = 1 << 20
 """Bytes under which a batch takes no longer than its launch."""
-WIDE = 16
-"""Bytes that divide the addresses of what every access may be used for."""
 LONG = 64
 """Extents above which other kernels, and other routines of the library, run."""
 DOUBTS = Doubts(reach=4.0, spread=1.1, unknown=0.15, farther=0.05)
+OF_VECTORS, DOUBT, MUCH = (0.32, 0.065), 1.3, 0.6
+"""Of a stencil that multiplies matrices with vectors alone: standard deviations of logarithms of gains, from
+problem to problem and what nothing explains; how many of them are taken off; and the logarithm from which on
+it is no matter how much is gained."""
 HALVES = ("h", "b")
 """Types whose points are one."""
 
@@ -110,6 +114,32 @@ def upright(at: Point) -> Point:
     return at._replace(m=at.n, n=1, trans=of_transposes(at.trans), shared=shared)
 
 
+def coordinates_of_vector(letter: str, at: Point) -> tuple[float, ...]:
+    """The same of a matrix times a vector, among those of a stencil that serves no others."""
+    at = upright(at)
+    m, k, _, along, odd = vectors.shape(letter, at.m, at.k, at.trans)
+    return (
+        *(0.05 * m, 0.3 * k, 0.05 * (m + k), 0.15 * min(m, k), 1.7 * along, 0.4 * odd),
+        *(0.25 * (at.beta == "0"), 1.0 * ("A" in at.shared), 1.0 * ("B" in at.shared), 0.5 * at.gaps),
+        *(4.0 * (at.where == "few"), 4.0 * (at.where == "alone"), 1.15 * (at.where == "cached")),
+    )
+
+
+class OfVectors:
+    """The points of one type and of a stencil of matrices times vectors alone, and what they foretell. Their
+    gains differ little from one to the next, and are often small and sure, where ``Forecast`` says nothing."""
+
+    def __init__(self, letter: str, gains: Iterable[tuple[Point, float]]):
+        timed = {coordinates_of_vector(letter, at): gain for at, gain in gains}
+        values = (min(max(math.log(gain), -MUCH), MUCH) for gain in timed.values())
+        self._letter, self._process = letter, Process(timed, values, 0.0, *OF_VECTORS)
+
+    def foretold(self, at: Point) -> tuple[float, float]:
+        """The gain that may be counted on, and the gain to be expected: the library's time over ours."""
+        mean, deviation = self._process.at(coordinates_of_vector(self._letter, at))
+        return math.exp(mean - DOUBT * deviation), math.exp(mean)
+
+
 class Measured:
     """The points of one stencil and type on a device, and what they foretell of others."""
 
@@ -143,7 +173,7 @@ def table() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
     return found
 
 
-def points(letters: Mapping[str, Any], letter: str) -> Measured | None:
+def points(letters: Mapping[str, Any], letter: str) -> Measured | OfVectors | None:
     """What rows of points by type foretell of a type; None where nothing was measured of it.
 
     float16 and bfloat16 are one: kernels and cuBLAS move and multiply them alike. (Of 3,961 of their problems
@@ -151,11 +181,14 @@ def points(letters: Mapping[str, Any], letter: str) -> Measured | None:
     """
     alike = HALVES if letter in HALVES else (letter,)
     rows = [row for one in alike for row in letters.get(one, ())]
-    return Measured(letter, ((Point(*row[:-1]), row[-1]) for row in rows)) if rows else None
+    found = [(Point(*row[:-1]), row[-1]) for row in rows]
+    if not found:
+        return None
+    return (OfVectors if all(min(at.m, at.n) == 1 for at, _ in found) else Measured)(letter, found)
 
 
 @cache
-def measured(device: str, part: str, letter: str) -> Measured | None:
+def measured(device: str, part: str, letter: str) -> Measured | OfVectors | None:
     """What was measured of a part and a type on a device of the table; None where nothing was."""
     return points(table()[device][part], letter)
 
