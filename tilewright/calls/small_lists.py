@@ -18,9 +18,9 @@ from tilewright.arrays.view import Array, address_of
 from tilewright.calls import product_plans
 from tilewright.calls.spec import Options, ProductSpec, gemm_spec
 from tilewright.runtime.backend import Function
-from tilewright.runtime.bound_cpu import HOST
+from tilewright.runtime.bound_cpu import HOST, RELEASE_FLOPS
 from tilewright.runtime.call_cache import LISTS, keep
-from tilewright.runtime.fastcall_cpu import reader
+from tilewright.runtime.fastcall_cpu import reader, together
 from tilewright.runtime.host_calls import looks
 
 MOST = 256
@@ -38,12 +38,13 @@ written to."""
 class Known(NamedTuple):
     """Lists as they came before. ``kinds``: how their arrays lie, one after the other; ``functions``: what
     serves each product, None until the same comes again, and none where there is no such thing; ``make``: new
-    results."""
+    results; ``whole``: a builtin that serves all products and makes all checks, where there is one."""
 
     kinds: list[Any]
     functions: list[Function] | None = None
     spans: Sequence[Span] = ()
     make: Callable[[], list[Array]] = list
+    whole: Callable[..., Any] | None = None
 
 
 def again(form: str, a: Any, b: Any, c: Any, out: Any, asked: Asked) -> Any:
@@ -54,6 +55,9 @@ def again(form: str, a: Any, b: Any, c: Any, out: Any, asked: Asked) -> Any:
         return NotImplemented
     if found is None or not found.functions:
         return NotImplemented
+    if found.whole is not None:
+        made = found.make() if out is None else out
+        return made if found.whole(*a, *b, *made) is not NotImplemented else NotImplemented
     if out is None:
         made = found.make()
     else:
@@ -84,9 +88,11 @@ def remember(form: str, a: Any, b: Any, c: Any, out: Any, asked: Asked, made: An
         keep(LISTS, key, Known(kinds))
         return
     if known.functions is None:
-        functions = _functions(Options.of(*asked[:4]), a, b, results)
+        functions, flops = _functions(Options.of(*asked[:4]), a, b, results)
         spans = [(*bounds(x), False) for x in (*a, *b)] + [(*bounds(x), True) for x in results]
-        keep(LISTS, key, Known(kinds, functions, spans, _maker(results) if out is None else list))
+        make = _maker(results) if out is None else list
+        whole = together(functions, given=out is not None, release=flops > RELEASE_FLOPS)
+        keep(LISTS, key, Known(kinds, functions, spans, make, whole))
 
 
 def _key(form: str, a: Any, b: Any, c: Any, out: Any, asked: Asked) -> Any:
@@ -132,22 +138,24 @@ def _apart(spans: Sequence[Span], arrays: Sequence[Array]) -> bool:
 
 def _functions(
     options: Options, a: Sequence[Array], b: Sequence[Array], results: Sequence[Array]
-) -> list[Function]:
-    """What serves each product; none where one needs more, or all together are worth several cores."""
+) -> tuple[list[Function], int]:
+    """What serves each product, and the operations of all; no functions where one product needs more, or all
+    together are worth several cores."""
     products = [(gemm_spec(options, x, y), z) for x, y, z in zip(a, b, results, strict=True)]
-    flops = [2 * z.size * spec.left.shape[-1] for spec, z in products]
-    if min(flops) == 0 or sum(flops) > FLOPS:
-        return []
+    each = [2 * z.size * spec.left.shape[-1] for spec, z in products]
+    flops = sum(each)
+    if min(each) == 0 or flops > FLOPS:
+        return [], flops
     known: dict[Any, Function] = {}
     found = []
     for spec, z in products:
         kind = tuple(_kinds((spec.a, spec.b, z)) or ())
         function = known[kind] if kind in known else _function(spec, z)
         if function is None:
-            return []
+            return [], flops
         known[kind] = function
         found.append(function)
-    return found
+    return found, flops
 
 
 def _function(spec: ProductSpec, out: Array) -> Function | None:
