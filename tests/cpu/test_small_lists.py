@@ -219,7 +219,7 @@ def test_lists_of_other_lengths_and_options(form: str) -> None:
 
 def test_long_lists_large_products_and_copies_are_planned_together() -> None:
     tw.forget()
-    for count, n in ((small_lists.MOST + 1, 2), (2, 110), (3, 4)):
+    for count, n in ((small_lists.MOST + 1, 2), (2, 170), (3, 4)):
         a = [filled((n, n), seed=i) for i in range(count)]
         # Of the last ones some have to be copied.
         a = [x if n > 4 else laid(x, 3) for x in a]
