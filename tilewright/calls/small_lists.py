@@ -27,8 +27,8 @@ from tilewright.runtime.host_calls import looks
 MOST = 1024
 """Products of a list that is remembered."""
 FLOPS, EACH = 10_000_000, 200_000
-"""Operations of all of them, and as many more for each: one core does these in about the time that it takes to
-plan for a list, and for each of its products."""
+"""Operations of all of them, and as many more for each: one core does these in about the time that it takes
+to plan for a list, and for each of its products."""
 
 Asked = tuple[complex, complex, str, str, str | None]
 """alpha, beta, the letters of a and b, and ``dtype``."""
