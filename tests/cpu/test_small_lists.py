@@ -311,6 +311,24 @@ def test_any_two_arrays_that_meet_are_seen(count: int, whole: bool, monkeypatch:
                     assert (got == x).all()
 
 
+@pytest.mark.parametrize("count", [2, 3, 6, 9])
+def test_any_two_outputs_that_meet_are_seen(count: int) -> None:
+    a, b, out = ([filled((3, 3), seed=i + 10 * at) for i in range(count)] for at in range(3))
+    for _ in range(3):
+        tw.gemm_batched(a, b, out=out)
+    before = [x.copy() for x in out]
+    for one in range(count):
+        for other in range(one):
+            wrong = [*out]
+            # One element of theirs, or all.
+            room = np.zeros(17 if one == other + 1 else 9)
+            wrong[other], wrong[one] = room[:9].reshape(3, 3), room[-9:].reshape(3, 3)
+            with pytest.raises(ArgumentError, match=rf"out\[{other}\] and out\[{one}\] share memory"):
+                tw.gemm_batched(a, b, out=wrong)
+    for x, y in zip(out, before, strict=True):
+        assert (x == y).all()
+
+
 def test_lists_in_place_and_an_output_twice_are_refused_as_before() -> None:
     a, b, out = ([filled((4, 4), seed=i + 10 * at) for i in range(5)] for at in range(3))
     for _ in range(3):
