@@ -10,7 +10,7 @@ axes    eight pairs whose batch is the last axis (us): ``tw.matmul`` with ``axes
 copies  eight pairs that no kernel takes as they are (us), beside NumPy's product of the same arrays or
         PyTorch's: every second column, the batch last on one side, two types, two batch axes in turns, one
         array that is not aligned, whole numbers; and the pairs as tensors in this process's memory, where
-        PyTorch is installed
+        PyTorch is installed, by ``axes``, ``einsum`` and ``chain``, too
 outer   products of a few batch axes that no one stride covers (us), by ``tw.matmul`` and NumPy: a part of an
         array, without and with ``out`` and by ``tw.gemm`` with an update, each of one stack by each of
         another, and matrices between the axes of a batch
@@ -278,6 +278,15 @@ def copies(letter: str, n: int, rounds: int) -> lines.Line:
         statements |= {"tw: tensors": "tw.matmul(x, y)", "torch: tensors": "torch.matmul(x, y)"}
         statements |= {"tw: tensors, out": "tw.matmul(x, y, out=z)"}
         statements |= {"torch: tensors, out": "torch.matmul(x, y, out=z)"}
+        names |= {name: names[of].permute(1, 2, 0).contiguous() for name, of in (("u", "x"), ("v", "y"))}
+        names |= {"at": [(0, 1)] * 3, "stacked": "xab,xbc->xac"}
+        there = "torch.matmul(u.permute(2, 0, 1), v.permute(2, 0, 1)).permute(1, 2, 0)"
+        for what, ours, theirs in (
+            ("axes", "tw.matmul(u, v, axes=at)", there),
+            ("einsum", "tw.einsum(stacked, x, y)", "torch.einsum(stacked, x, y)"),
+            ("chain", "tw.chain(x, y, x, add=z)", "x @ y @ x + z"),
+        ):
+            statements |= {f"tw: tensors, {what}": ours, f"torch: tensors, {what}": theirs}
     return {"kind": "copies", "type": letter, "n": n, "batch": LAST, "us": clocked(statements, names, rounds)}
 
 
@@ -305,6 +314,9 @@ def lists(letter: str, n: int, rounds: int) -> lines.Line:
     tall, wide = ([x[: n - i] for i, x in enumerate(a)], [x[:, i:].copy() for i, x in enumerate(b)])
     names: dict[str, Any] = {"tw": tw, "np": np, "a": a, "b": b, "tall": tall, "wide": wide}
     names |= {"out": [np.empty_like(x) for x in a]}
+    # Each in an allocation of its own, as programs make them.
+    names |= {"many": [x.copy() for x in a * 16], "more": [x.copy() for x in b * 16]}
+    names |= {"many_out": [np.empty_like(x) for x in a * 16]}
     names |= {"outs": [np.empty_like(x @ y) for x, y in zip(tall, wide, strict=True)]}
     names |= {"plan": tw.plan_grouped(tall, wide, out=names["outs"])}
     statements = {
@@ -312,6 +324,8 @@ def lists(letter: str, n: int, rounds: int) -> lines.Line:
         "tw.gemm_batched(a, b, out=out)": "tw.gemm_batched(a, b, out=out)",
         "np: one by one": "[np.matmul(x, y) for x, y in zip(a, b)]",
         "np: one by one, out": "[np.matmul(x, y, z) for x, y, z in zip(a, b, out)]",
+        "tw.gemm_batched(a, b, out=out), 64 pairs": "tw.gemm_batched(many, more, out=many_out)",
+        "np: one by one, out, 64 pairs": "[np.matmul(x, y, z) for x, y, z in zip(many, more, many_out)]",
         "tw.gemm_grouped(a, b)": "tw.gemm_grouped(tall, wide)",
         "tw.gemm_grouped(a, b, out=out)": "tw.gemm_grouped(tall, wide, out=outs)",
         "plan_grouped, called": "plan()",

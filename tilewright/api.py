@@ -104,6 +104,11 @@ def matmul(
                 result = along_again(axes, a, b, out, tag)
                 if result is not NotImplemented:
                     return result
+            elif settled():
+                options = dtype, axes, math, deterministic
+                result = _of_tensors(lambda x, y, z: matmul(x, y, z, *options), a, b, out)
+                if result is not NotImplemented:
+                    return result
         return along(
             axes,
             lambda x, y, z: matmul(x, y, z, dtype, None, math, deterministic),
@@ -222,7 +227,12 @@ def chain(a: Any, b: Any, c: Any = None, /, *, add: Any = None, out: Any = None)
     ``DTypeError`` for other types, and for tensors as ``matmul`` does.
     """
     arguments = a, b, c, add, out
-    result = host_chains.again(arguments) if type(a) is np.ndarray else again(arguments)
+    if type(a) is np.ndarray:
+        result = host_chains.again(arguments)
+    else:
+        result = again(arguments)
+        if result is NotImplemented and settled():
+            result = _of_tensors(_chain_of_arrays, *arguments)
     return chains.chain(a, b, c, add, out) if result is NotImplemented else result
 
 
@@ -260,6 +270,14 @@ def einsum(*arguments: Any, out: Any = None, optimize: Any = "auto") -> Any:
     result = contraction_calls.again(arguments, out, optimize)
     if result is not NotImplemented:
         return result
+    if len(arguments) > 1 and type(arguments[1]) is not np.ndarray and settled():
+        # Lists of labels are no tensors.
+        equation, *operands = arguments
+        result = _of_tensors(
+            lambda *arrays: einsum(equation, *arrays[:-1], out=arrays[-1], optimize=optimize), *operands, out
+        )
+        if result is not NotImplemented:
+            return result
     from tilewright.contract.einsum import einsum as contraction
     from tilewright.contract.steps import Calls
 
@@ -542,11 +560,16 @@ def _gemm_of_pairs(
     return product.gemm(Options.of(*scalars, pairs=True), a, b, c, out)
 
 
-def _of_tensors(before: Callable[..., Any], *values: Any) -> Any:
-    """What ``before`` remembers of the arrays behind PyTorch's tensors in this process's memory, the last of
-    which is ``out``; ``NotImplemented`` where it does, and for all else."""
+def _chain_of_arrays(a: Any, b: Any, c: Any, add: Any, out: Any) -> Any:
+    """``chain`` by place."""
+    return chain(a, b, c, add=add, out=out)
+
+
+def _of_tensors(call: Callable[..., Any], *values: Any) -> Any:
+    """What a call gives of the arrays behind PyTorch's tensors in this process's memory, the last of which is
+    ``out``; ``NotImplemented`` where it does, and for all else."""
     arrays = all_behind(values)
-    made = NotImplemented if arrays is None else before(*arrays)
+    made = NotImplemented if arrays is None else call(*arrays)
     if made is NotImplemented or values[-1] is not None:
         return made if made is NotImplemented else values[-1]
     return tensor_of(np.asarray(made))

@@ -15,6 +15,7 @@ from tests.cpu.test_forms import laid
 from tests.products import PATIENT, close, filled, op
 from tilewright.calls import batched, grouped, product, small_lists
 from tilewright.errors import ArgumentError, DTypeError
+from tilewright.runtime.bound_cpu import RELEASE_FLOPS
 
 pytestmark = pytest.mark.cpu
 
@@ -219,7 +220,7 @@ def test_lists_of_other_lengths_and_options(form: str) -> None:
 
 def test_long_lists_large_products_and_copies_are_planned_together() -> None:
     tw.forget()
-    for count, n in ((small_lists.MOST + 1, 2), (2, 110), (3, 4)):
+    for count, n in ((small_lists.MOST + 1, 2), (2, 170), (3, 4)):
         a = [filled((n, n), seed=i) for i in range(count)]
         # Of the last ones some have to be copied.
         a = [x if n > 4 else laid(x, 3) for x in a]
@@ -254,3 +255,121 @@ def test_lists_in_place_of_arrays_are_looked_up(monkeypatch: pytest.MonkeyPatch)
     close(into, np.matmul(a, b))
     with pytest.raises(AssertionError, match="slow path"):
         tw.matmul(list(a)[:2], list(b)[:2])
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_one_builtin_serves_a_list_however_long(
+    form: str, calls_of: Callable[[Callable[[], object]], int]
+) -> None:
+    counted = set()
+    for count in (2, 60):
+        tw.forget()
+        a, b, out = lists(form, count)
+        for _ in range(3):
+            FORMS[form](a, b, out=out)
+        counted.add(calls_of(lambda a=a, b=b, out=out: FORMS[form](a, b, out=out)))  # type: ignore[misc]
+        (known,) = small_lists.LISTS.values()
+        assert known.whole(*a, *b, *out) is out[-1]
+        for fewer in ((*a, *b, *out[1:]), (*a, *b, *out, out[0]), ()):
+            assert known.whole(*fewer) is NotImplemented
+    assert len(counted) == 1
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 9])
+def test_any_two_arrays_that_meet_are_seen(count: int, whole: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By one element at either end, wherever they stand in their lists; and neighbours do not meet."""
+    tw.forget()
+    if not whole:
+        monkeypatch.setattr(small_lists, "together", lambda *_, **__: None)
+    size, names = 9, ("a", "b", "out")
+    room = np.zeros(3 * count * size + 2)
+    places = list(range(1, 3 * count * size, size))
+
+    def given(moved: tuple[int, int] | None = None) -> dict[str, list[np.ndarray]]:
+        starts = [place + (moved[1] if moved and at == moved[0] else 0) for at, place in enumerate(places)]
+        # The lists in turns, so that each array has neighbours of the other ones.
+        parts = [room[start : start + size].reshape(3, 3) for start in starts]
+        return {name: parts[at::3] for at, name in enumerate(names)}
+
+    for _ in range(3):
+        tw.gemm_batched(**given())
+    assert all(bool(known.whole) is whole for known in small_lists.LISTS.values())
+    for at in range(3 * count):
+        for step in (-1, 1):
+            room[:] = np.random.default_rng(at).integers(-3, 4, room.size)
+            arrays, before = given((at, step)), room.copy()
+            want = [x @ y for x, y in zip(arrays["a"], arrays["b"], strict=True)]
+            meets = 0 <= at + step < 3 * count and "out" in (names[at % 3], names[(at + step) % 3])
+            if meets:
+                with pytest.raises(ArgumentError, match="share"):
+                    tw.gemm_batched(**arrays)
+                assert (room == before).all()
+            else:
+                tw.gemm_batched(**arrays)
+                for got, x in zip(arrays["out"], want, strict=True):
+                    assert (got == x).all()
+
+
+@pytest.mark.parametrize("count", [2, 3, 6, 9])
+def test_any_two_outputs_that_meet_are_seen(count: int) -> None:
+    a, b, out = ([filled((3, 3), seed=i + 10 * at) for i in range(count)] for at in range(3))
+    for _ in range(3):
+        tw.gemm_batched(a, b, out=out)
+    before = [x.copy() for x in out]
+    for one in range(count):
+        for other in range(one):
+            wrong = [*out]
+            # One element of theirs, or all.
+            room = np.zeros(17 if one == other + 1 else 9)
+            wrong[other], wrong[one] = room[:9].reshape(3, 3), room[-9:].reshape(3, 3)
+            with pytest.raises(ArgumentError, match=rf"out\[{other}\] and out\[{one}\] share memory"):
+                tw.gemm_batched(a, b, out=wrong)
+    for x, y in zip(out, before, strict=True):
+        assert (x == y).all()
+
+
+def test_lists_in_place_and_an_output_twice_are_refused_as_before() -> None:
+    a, b, out = ([filled((4, 4), seed=i + 10 * at) for i in range(5)] for at in range(3))
+    for _ in range(3):
+        tw.gemm_batched(a, b, out=out)
+    before = [x.copy() for x in (*a, *b, *out)]
+    for wrong in (a, b, [*out[:4], out[1]], [*out[:4], a[0]], [*out[:3], b[4].T, out[4]]):
+        with pytest.raises(ArgumentError, match="share"):
+            tw.gemm_batched(a, b, out=wrong)
+    for x, y in zip((*a, *b, *out), before, strict=True):
+        assert (x == y).all()
+    # Operands may be one another.
+    assert tw.gemm_batched(a, a, out=out) is out
+    same(out, a, a)
+
+
+def test_memory_that_was_freed_and_taken_again() -> None:
+    """Addresses are read at each call: those of arrays that are gone say nothing."""
+    tw.forget()
+    for turn in range(40):
+        room = np.zeros(16 * 9)
+        order = np.random.default_rng(turn).permutation(9)
+        parts = [room[16 * at : 16 * at + 16].reshape(4, 4) for at in order]
+        for at, x in enumerate(parts):
+            x[...] = filled((4, 4), seed=turn + at)
+        a, b, out = parts[:3], parts[3:6], parts[6:]
+        assert tw.gemm_batched(a, b, out=out) is out
+        same(out, a, b)
+        if turn > 3:
+            with pytest.raises(ArgumentError, match="share"):
+                tw.gemm_batched(a, b, out=[out[0], out[2], out[0]])
+
+
+def test_other_threads_run_beside_long_lists() -> None:
+    tw.forget()
+    a = [filled((32, 32), seed=i) for i in range(20)]
+    out = [np.empty_like(x) for x in a]
+    assert RELEASE_FLOPS < 20 * 2 * 32**3
+    for turn in range(4):
+        for x in out:
+            x[...] = turn
+        assert tw.gemm_batched(a, a, out=out, alpha=2, beta=3) is out
+        for x, got in zip(a, out, strict=True):
+            close(got, 2 * x @ x + 3 * turn)
+    assert any(known.whole for known in small_lists.LISTS.values())

@@ -98,31 +98,40 @@ def all_behind(values: Sequence[Any]) -> list[Array | None] | None:
     memory; None where one is anything else: on a GPU, of another class or of a type that NumPy has not, to be
     conjugated, or to get a gradient; and where calls are traced."""
     torch: Any = sys.modules.get("torch")
-    if torch is None or traced(torch):
+    if torch is None:
+        return None
+    # This is what a call that is looked up spends its time on, so nothing is asked twice.
+    tensor, unknown = torch.Tensor, (torch.bfloat16, torch.complex32)
+    if type(values[0]) is not tensor or not values[0].is_cpu or traced(torch):
         return None
     arrays: list[Array | None] = []
-    for number, value in enumerate(values):
-        if value is None:
-            arrays.append(None)
-        elif number and value is values[number - 1]:
-            arrays.append(arrays[-1])  # A result that is added to is one array, too.
-        elif type(value) is not torch.Tensor or value.device.type != "cpu":
-            return None
-        else:
-            if value.requires_grad:
-                if torch.is_grad_enabled():
-                    return None
-                value = value.detach()
-            try:
-                arrays.append(behind(value))
-            except (TypeError, RuntimeError):
+    before = array = None
+    for value in values:
+        if value is not before:
+            before = value
+            if value is None:
+                array = None
+            elif type(value) is not tensor or not value.is_cpu:
                 return None
+            else:
+                if value.requires_grad:
+                    if torch.is_grad_enabled():
+                        return None
+                    value = value.detach()
+                try:
+                    array = behind(value) if value.dtype in unknown else value.numpy()
+                except (TypeError, RuntimeError):
+                    return None
+        # A result that is added to is one array, too.
+        arrays.append(array)
     return arrays
 
 
 def tensor_of(array: Array) -> Any:
     """How a result goes to a caller who gave tensors: one that shares the memory of an array."""
     torch: Any = sys.modules["torch"]
+    if array.dtype.kind != "V":
+        return torch.from_numpy(array)
     if array.dtype == BFLOAT16:
         return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
     if array.dtype == COMPLEX_HALF:

@@ -1,8 +1,9 @@
 """Lists of small arrays of NumPy that come again: each product by what serves it alone.
 
-A list is planned for as a whole, by tables that take longer to make than a few tiny products take. Where
-lists just like these came twice in a row, builtins serve their products one by one, and compare each array.
-Arrays of the caller's that are written to must be known to be apart from all others before anything is.
+A list is planned for as a whole, by tables that take longer to make than tiny products take. Where lists just
+like these came twice in a row, one builtin compares each array and serves their products one by one, or a
+function each does. Arrays of the caller's that are written to must be known to be apart from all others
+before anything is.
 """
 
 from __future__ import annotations
@@ -18,15 +19,16 @@ from tilewright.arrays.view import Array, address_of
 from tilewright.calls import product_plans
 from tilewright.calls.spec import Options, ProductSpec, gemm_spec
 from tilewright.runtime.backend import Function
-from tilewright.runtime.bound_cpu import HOST
+from tilewright.runtime.bound_cpu import HOST, RELEASE_FLOPS
 from tilewright.runtime.call_cache import LISTS, keep
-from tilewright.runtime.fastcall_cpu import reader
+from tilewright.runtime.fastcall_cpu import reader, together
 from tilewright.runtime.host_calls import looks
 
-MOST = 256
+MOST = 1024
 """Products of a list that is remembered."""
-FLOPS = 2_000_000
-"""Operations of all of them: one core does these in about the time that it takes to plan for a list."""
+FLOPS, EACH = 10_000_000, 200_000
+"""Operations of all of them, and as many more for each: one core does these in about the time that it takes
+to plan for a list, and for each of its products."""
 
 Asked = tuple[complex, complex, str, str, str | None]
 """alpha, beta, the letters of a and b, and ``dtype``."""
@@ -36,14 +38,17 @@ written to."""
 
 
 class Known(NamedTuple):
-    """Lists as they came before. ``kinds``: how their arrays lie, one after the other; ``functions``: what
-    serves each product, None until the same comes again, and none where there is no such thing; ``make``: new
-    results."""
+    """Lists as they came before. ``kind``: a hash of how their arrays lie; ``functions``: what serves each
+    product, None until the same comes again, and none where there is no such thing; ``make``: new results;
+    ``whole``: a builtin that serves all products and makes all checks. Where there is none, ``kinds``: how
+    the arrays lie, one after the other, and ``spans``: what they reach."""
 
-    kinds: list[Any]
+    kind: int
     functions: list[Function] | None = None
-    spans: Sequence[Span] = ()
     make: Callable[[], list[Array]] = list
+    whole: Callable[..., Any] | None = None
+    kinds: Sequence[Any] = ()
+    spans: Sequence[Span] = ()
 
 
 def again(form: str, a: Any, b: Any, c: Any, out: Any, asked: Asked) -> Any:
@@ -54,6 +59,9 @@ def again(form: str, a: Any, b: Any, c: Any, out: Any, asked: Asked) -> Any:
         return NotImplemented
     if found is None or not found.functions:
         return NotImplemented
+    if found.whole is not None:
+        made = found.make() if out is None else out
+        return made if found.whole(*a, *b, *made) is not NotImplemented else NotImplemented
     if out is None:
         made = found.make()
     else:
@@ -80,13 +88,21 @@ def remember(form: str, a: Any, b: Any, c: Any, out: Any, asked: Asked, made: An
     kinds = _kinds(a, b, results)
     if kinds is None:
         return
-    if known is None or known.kinds != kinds:
-        keep(LISTS, key, Known(kinds))
+    kind = hash(tuple(kinds))
+    if known is None or known.kind != kind:
+        keep(LISTS, key, Known(kind))
         return
-    if known.functions is None:
-        functions = _functions(Options.of(*asked[:4]), a, b, results)
+    if known.functions is not None:
+        return
+    functions, flops = _functions(Options.of(*asked[:4]), a, b, results)
+    found = Known(kind, functions, _maker(results) if out is None else list)
+    whole = together(functions, given=out is not None, release=flops > RELEASE_FLOPS)
+    if whole is not None:
+        found = found._replace(whole=whole)
+    elif functions:
         spans = [(*bounds(x), False) for x in (*a, *b)] + [(*bounds(x), True) for x in results]
-        keep(LISTS, key, Known(kinds, functions, spans, _maker(results) if out is None else list))
+        found = found._replace(kinds=kinds, spans=spans)
+    keep(LISTS, key, found)
 
 
 def _key(form: str, a: Any, b: Any, c: Any, out: Any, asked: Asked) -> Any:
@@ -132,22 +148,24 @@ def _apart(spans: Sequence[Span], arrays: Sequence[Array]) -> bool:
 
 def _functions(
     options: Options, a: Sequence[Array], b: Sequence[Array], results: Sequence[Array]
-) -> list[Function]:
-    """What serves each product; none where one needs more, or all together are worth several cores."""
+) -> tuple[list[Function], int]:
+    """What serves each product, and the operations of all; no functions where one product needs more, or all
+    together are worth several cores."""
     products = [(gemm_spec(options, x, y), z) for x, y, z in zip(a, b, results, strict=True)]
-    flops = [2 * z.size * spec.left.shape[-1] for spec, z in products]
-    if min(flops) == 0 or sum(flops) > FLOPS:
-        return []
+    each = [2 * z.size * spec.left.shape[-1] for spec, z in products]
+    flops = sum(each)
+    if min(each) == 0 or flops > FLOPS + len(each) * EACH:
+        return [], flops
     known: dict[Any, Function] = {}
     found = []
     for spec, z in products:
         kind = tuple(_kinds((spec.a, spec.b, z)) or ())
         function = known[kind] if kind in known else _function(spec, z)
         if function is None:
-            return []
+            return [], flops
         known[kind] = function
         found.append(function)
-    return found
+    return found, flops
 
 
 def _function(spec: ProductSpec, out: Array) -> Function | None:

@@ -31,7 +31,17 @@ import numpy as np
 
 from tilewright.arrays import view
 from tilewright.model import Device, Kernel
-from tilewright.runtime.compiled import MethodDef, address_of, builtin, load, method, ordinary, rebuilt
+from tilewright.runtime import multiplying_lists
+from tilewright.runtime.compiled import (
+    MethodDef,
+    address_of,
+    builtin,
+    context_at,
+    load,
+    method,
+    ordinary,
+    rebuilt,
+)
 from tilewright.runtime.multiplying import (
     ALIGNED,
     ARRAY_WORDS,
@@ -50,8 +60,8 @@ from tilewright.runtime.multiplying import (
 )
 from tilewright.runtime.team import ALLOWED, find_team
 
-METHOD = "call"
-"""The name of builtins that serve a call on arrays."""
+METHOD, LISTED = "call", "products"
+"""The names of builtins that serve a call on arrays, and a call on lists of them."""
 
 
 def raw(function: Callable[..., Any], threads: int) -> tuple[int, bytes] | None:
@@ -79,6 +89,29 @@ def relaid(
         return None
     rest = len(WORDS) + len(arrays) * ARRAY_WORDS
     return rebuilt(function, context[: 8 * len(WORDS)] + _laid(arrays) + context[8 * rest :])
+
+
+def together(
+    functions: Sequence[Callable[..., Any]], given: bool, release: bool
+) -> Callable[..., Any] | None:
+    """A builtin for products one after the other that builtins of ``Native.function`` serve: its arguments
+    are all first operands, all second ones and all results. Before it writes anything it sees that each
+    product is as planned, else it gives ``NotImplemented``; ``given``: and that the results are apart from
+    all other arrays. ``release``: other threads of Python may run meanwhile. None where another function is
+    among them."""
+    contexts = [_context_of(function) for function in functions]
+    if not contexts or None in contexts:
+        return None
+    found = next(iter(_natives.values()))
+    words = {**dict.fromkeys(multiplying_lists.WORDS, 0), **_only(found.common, multiplying_lists.WORDS)}
+    words |= {"products": len(contexts), "given": int(given), "release": int(release)}
+    values = [*words.values(), *(context_at(context) for context in contexts if context is not None)]
+    context = struct.pack(f"<{len(values)}q", *values)
+    return builtin(found.listed, context, tuple(functions))
+
+
+def _only(words: dict[str, int], names: Sequence[str]) -> dict[str, int]:
+    return {name: value for name, value in words.items() if name in names}
 
 
 def _context_of(function: Any) -> bytes | None:
@@ -113,6 +146,7 @@ class Native:
     common: dict[str, int]
     trusted: bool
     method: MethodDef
+    listed: MethodDef
 
     def context(
         self,
@@ -148,7 +182,8 @@ def native(device: Device) -> Native:
 
 
 def _make(device: Device) -> Native:
-    program, addresses = load(TEXT, ("call", "run", "raw"), device)
+    text = TEXT + multiplying_lists.TEXT
+    program, addresses = load(text, (METHOD, "run", "raw", LISTED), device)
     team = find_team()
     api = ctypes.pythonapi
     common = {
@@ -165,12 +200,13 @@ def _make(device: Device) -> Native:
     run = ctypes.CFUNCTYPE(None, ctypes.c_char_p, *[ctypes.c_void_p] * 3)(addresses["run"])
     return Native(
         program,
-        addresses["call"],
+        addresses[METHOD],
         addresses["raw"],
         run,
         common,
         _trusted(),
-        method(addresses["call"], METHOD),
+        method(addresses[METHOD], METHOD),
+        method(addresses[LISTED], LISTED),
     )
 
 

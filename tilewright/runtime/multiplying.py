@@ -320,18 +320,9 @@ entry:
 """
 """``raw``: the entry for compiled callers, which compares nothing."""
 
-_CALL = f"""
-define ptr @call(ptr %self, ptr %args, i64 %given) {{
+_PLANNED = f"""
+define internal i1 @planned(ptr %context, ptr %x, ptr %y, ptr %c) {{
 entry:
-  %context = getelementptr i8, ptr %self, i64 {BYTES_HEAD}
-  %three = icmp eq i64 %given, 3
-  br i1 %three, label %check.a, label %refuse
-check.a:
-  %x = load ptr, ptr %args
-  %y.at = getelementptr ptr, ptr %args, i64 1
-  %y = load ptr, ptr %y.at
-  %c.at = getelementptr ptr, ptr %args, i64 2
-  %c = load ptr, ptr %c.at
   %x.plan = getelementptr i64, ptr %context, i64 {len(WORDS)}
   %y.plan = getelementptr i64, ptr %context, i64 {len(WORDS) + ARRAY_WORDS}
   %c.plan = getelementptr i64, ptr %context, i64 {len(WORDS) + 2 * ARRAY_WORDS}
@@ -347,7 +338,27 @@ check.memory:
   %x.apart = call i1 @apart(ptr %x, ptr %c, ptr %context, i64 {AT["low0"]})
   %y.apart = call i1 @apart(ptr %y, ptr %c, ptr %context, i64 {AT["low1"]})
   %apart = and i1 %x.apart, %y.apart
-  br i1 %apart, label %go, label %refuse
+  ret i1 %apart
+refuse:
+  ret i1 false
+}}
+"""
+"""``planned``: whether the arrays of a call are as planned, and its result is apart from its operands."""
+
+_CALL = f"""
+define ptr @call(ptr %self, ptr %args, i64 %given) {{
+entry:
+  %context = getelementptr i8, ptr %self, i64 {BYTES_HEAD}
+  %three = icmp eq i64 %given, 3
+  br i1 %three, label %check, label %refuse
+check:
+  %x = load ptr, ptr %args
+  %y.at = getelementptr ptr, ptr %args, i64 1
+  %y = load ptr, ptr %y.at
+  %c.at = getelementptr ptr, ptr %args, i64 2
+  %c = load ptr, ptr %c.at
+  %as.planned = call i1 @planned(ptr %context, ptr %x, ptr %y, ptr %c)
+  br i1 %as.planned, label %go, label %refuse
 go:
 {field(DATA, "%x", "x.data", "ptr")}{field(DATA, "%y", "y.data", "ptr")}\
 {field(DATA, "%c", "c.data", "ptr")}\
@@ -387,6 +398,7 @@ TEXT = (
     + _ALONG
     + _RUN
     + _RAW
+    + _PLANNED
     + _CALL
     + "\ndeclare i64 @llvm.smin.i64(i64, i64)\n"
 )
