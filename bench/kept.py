@@ -128,7 +128,8 @@ def main() -> None:
     held = known(device, options.records)
     if options.settle:
         path = shipped_file(device)
-        others = [line for line in path.read_text().split("\n") if line and "problem" not in json.loads(line)]
+        before = path.read_text().split("\n") if path.exists() else []
+        others = [line for line in before if line and "problem" not in json.loads(line)]
         stay = settled(held, [file.read_text() for file in options.settle], options.gain)
         written = [compact(encode(record, samples=False)) for record in stay]
         path.write_text("".join(f"{line}\n" for line in [*others, *written]))

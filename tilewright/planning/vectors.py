@@ -1,4 +1,4 @@
-"""Matrices times vectors, as the planner tells them apart: by the matrix, which is nearly all that is moved."""
+"""Matrices times vectors, as the planner tells them apart: by the matrix, nearly all that is moved."""
 
 from __future__ import annotations
 
