@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.alone import HIGH, LISTED, LOW, drawn, listed, near
+from bench.alone import HIGH, LISTED, LOW, drawn, listed, near, vectors
 from bench.foretold import added, by_draws, gathered, timed, verdicts, without
 from bench.foretold import drawn as draws_of
 from tilewright.catalog import STENCILS
@@ -106,6 +106,32 @@ def test_a_stencil_that_hardly_met_a_type_alone_is_not_counted_on(monkeypatch: p
 )
 def test_thin_results_of_long_sums_in_complex128_are_the_own_routines(text: str, own: bool) -> None:
     assert alone.by_own_routine(problem(text)) is own
+
+
+def test_matrices_times_vectors_and_others_say_nothing_of_each_other() -> None:
+    rows = [[2**e, 1, 2**f, "tn", "0", None, 1.3] for e in range(5, 14) for f in range(5, 14)]
+    column, row = alone.Point(700, 1, 900, "tn"), alone.Point(1, 700, 900, "nn")
+    known = alone.Measured("s", ((alone.Point(*one[:-1]), one[-1]) for one in rows))
+    # A row times a matrix is a matrix times a column, whose letters are those of the transposes.
+    assert known.foretold(column) == known.foretold(row)
+    assert 1 < known.foretold(column)[0] < known.foretold(column)[1] < 1.3
+    assert known.foretold(column._replace(n=700)) == (0.0, 1.0)
+    others = alone.Measured("s", ((alone.Point(*one[:-1]), one[-1]) for one in ROWS))
+    assert others.foretold(column) == (0.0, 1.0)
+    # So long sums of columns that lie across them are another matter.
+    assert known.foretold(alone.Point(700, 1, 900, "nn"))[0] < known.foretold(column)[0]
+
+
+def test_random_matrices_times_vectors_are_the_same_for_a_seed() -> None:
+    found = list(vectors("h", 200, 1))
+    assert found == list(vectors("h", 200, 1)) != list(vectors("h", 200, 2))
+    for number, p in enumerate(found):
+        assert (min(p.m, p.n), p.products) == (1, 1)
+        extents = (max(p.m, p.n), p.k)
+        assert max(extents) > alone.SHORT
+        assert all(LOW <= extent <= HIGH and extent % (8 if number % 2 else 1) == 0 for extent in extents)
+    assert {p.m == 1 for p in found} == {True, False}
+    assert {p.trans for p in found} == {"nn", "tn", "nt", "tt"}
 
 
 def test_how_sure_a_type_has_to_be_is_said_by_its_draws() -> None:

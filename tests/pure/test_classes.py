@@ -56,6 +56,23 @@ def test_what_is_alike_lies_together() -> None:
     assert away(m=8) > abs(np.log2(9 / 8))
 
 
+def test_a_stencil_of_vectors_alone_may_gain_little_for_sure() -> None:
+    """Where all around gain a seventh it is counted on, and nothing is where others lie."""
+    sizes = [(2**e, 2**f) for e in range(6, 13) for f in range(6, 13)]
+    rows = [[m, 1, k, "tn", "0", "", False, "memory", 1.15] for m, k in sizes]
+    known = neighbours.points({"d": rows}, "d")
+    assert isinstance(known, neighbours.OfVectors)
+    here = Point(700, 1, 900, "tn", "0", "", False, "memory")
+    assert known.foretold(here)[0] > 1
+    turned = here._replace(m=1, n=700, trans="nn")
+    assert known.foretold(turned) == known.foretold(here)
+    for other in (here._replace(trans="nn"), here._replace(where="cached"), here._replace(where="alone")):
+        assert known.foretold(other)[0] < 1
+    # A stencil that serves others, too, goes by what is nearest.
+    both = neighbours.points({"d": [*rows, [70, 70, 70, "nn", "0", "", False, "memory", 1.15]]}, "d")
+    assert isinstance(both, neighbours.Measured)
+
+
 def test_a_long_product_alone_lies_apart() -> None:
     one = Problem(DTYPES["s"], 3, 3, 10**7)
     assert neighbours.point(one, "memory").where == "alone"

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -137,11 +137,12 @@ def upright(at: Point) -> Point:
     return at._replace(m=at.n, n=1, trans=of_transposes(at.trans), units=units)
 
 
-def _process(vector: bool, timed: Mapping[Place, float]) -> Process:
+def _process(vector: bool, timed: Sequence[tuple[Place, float]]) -> Process:
     """What places and gains say of others. Where nothing like them was timed nothing is gained, however much
     was elsewhere."""
-    values = (min(max(math.log(gain), -MUCH), MUCH) for gain in timed.values())
-    return Process(timed, values, 0.0, *(OF_VECTORS if vector else (SPREAD, NOISE)))
+    values = (min(max(math.log(gain), -MUCH), MUCH) for _, gain in timed)
+    places = (place for place, _ in timed)
+    return Process(places, values, 0.0, *(OF_VECTORS if vector else (SPREAD, NOISE)))
 
 
 class Measured:
@@ -150,10 +151,10 @@ class Measured:
     def __init__(self, letter: str, gains: Iterable[tuple[Point, float]]):
         self._letter, self._doubt = letter, DOUBTS.get(letter, DOUBT)
         # Matrices times vectors and others have coordinates of their own, and say nothing of each other.
-        kinds: dict[bool, dict[Place, float]] = {}
+        kinds: dict[bool, list[tuple[Place, float]]] = {}
         for at, gain in gains:
-            kinds.setdefault(of_vector(at), {})[coordinates(letter, at)] = gain
-        self._timed = {place: gain for timed in kinds.values() for place, gain in timed.items()}
+            kinds.setdefault(of_vector(at), []).append((coordinates(letter, at), gain))
+        self._timed = {place: gain for timed in kinds.values() for place, gain in timed}
         self._processes = {kind: _process(kind, timed) for kind, timed in kinds.items()}
 
     def foretold(self, at: Point) -> tuple[float, float]:

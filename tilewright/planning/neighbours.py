@@ -133,9 +133,10 @@ class OfVectors:
     differ little from one to the next, and are often small and sure, where ``Forecast`` says nothing."""
 
     def __init__(self, letter: str, gains: Iterable[tuple[Point, float]]):
-        timed = {coordinates_of_vector(letter, at): gain for at, gain in gains}
-        values = (min(max(math.log(gain), -MUCH), MUCH) for gain in timed.values())
-        self._letter, self._process = letter, Process(timed, values, 0.0, *OF_VECTORS)
+        timed = [(coordinates_of_vector(letter, at), gain) for at, gain in gains]
+        values = (min(max(math.log(gain), -MUCH), MUCH) for _, gain in timed)
+        self._letter = letter
+        self._process = Process((place for place, _ in timed), values, 0.0, *OF_VECTORS)
 
     def foretold(self, at: Point) -> tuple[float, float]:
         """The gain that may be counted on, and the gain to be expected: the library's time over ours."""
