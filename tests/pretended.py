@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tilewright.arrays import backend as lookup
 from tilewright import api
+from tilewright.arrays import backend as lookup
 from tilewright.arrays import dlpack, torch_
 from tilewright.calls import settings
 from tilewright.catalog import STENCILS
