@@ -177,10 +177,12 @@ class Options:
         return self.stencil is not None or self.config is not None
 
     def fits(self, dtype: np.dtype[Any]) -> None:
-        """Raises ``ArgumentError`` when a real product is given a complex scalar, and for tf32 of another
-        type than float32."""
-        if self.math == "tf32" and dtype != np.float32:
-            raise ArgumentError(f"math='tf32' for arrays of {dtype}; accepted: 'ieee', or arrays of float32")
+        """Raises ``ArgumentError`` when a real product is given a complex scalar, and for another ``math``
+        than that of the numbers as they are with another type than float32."""
+        if self.math != "ieee" and dtype != np.float32:
+            raise ArgumentError(
+                f"math={self.math!r} for arrays of {dtype}; accepted: 'ieee', or arrays of float32"
+            )
         for name, value in (("alpha", self.alpha), ("beta", self.beta)):
             if value.imag != 0 and not is_complex(dtype):
                 raise ArgumentError(f"{name}={written(value)} for arrays of {dtype}; accepted: a real number")

@@ -54,9 +54,30 @@ class DType:
 
 _NUMPY = {"b": BFLOAT16, "hc": COMPLEX_HALF}
 
-MATHS = ("ieee", "tf32")
-"""How products are made: of the numbers as they are, or of float32 numbers cut off behind 10 bits of the
-fraction, which tensor cores multiply; sums are float32 in both."""
+
+@dataclass(frozen=True, slots=True)
+class Emulation:
+    """How a product of float32 numbers is made of bfloat16 ones: into how many ``parts`` a number is split,
+    how many products of parts, ``terms``, are made of all there are, and what the others are ``left_out`` of
+    the product at most, relative to it."""
+
+    parts: int
+    terms: int
+    left_out: float
+
+
+_U = 2.0**-8
+"""What rounding to a bfloat16 takes of a number at most: each part leaves so much to the next one."""
+EMULATED = {
+    # Not made are second by second parts, and what is behind the second part of either.
+    "bf16x3": Emulation(2, 3, 3 * _U**2 * (1 + _U) ** 2),
+    # Not made are second by third parts and third by third ones; three parts are all of a number.
+    "bf16x6": Emulation(3, 6, 2 * _U**3 * (1 + _U) ** 2),
+}
+"""Ways to multiply float32 by tensor cores of bfloat16, under the names that XLA has for them."""
+MATHS = ("ieee", "tf32", *EMULATED)
+"""How products are made: of the numbers as they are; of float32 numbers cut off behind 10 bits of the
+fraction, which tensor cores multiply; or of those split into bfloat16 parts. Sums are float32 in all."""
 TF32_ROUNDOFF = 2.0**-10
 """What cutting a float32 off to tf32 takes of it at most, relative to it."""
 

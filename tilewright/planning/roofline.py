@@ -87,11 +87,11 @@ def _ceiling(device: Device, name: str, cores: int) -> float:
 
 
 def _letter(problem: Gemm, device: Device) -> str:
-    """The type whose peak is that of a problem: a processor sums numbers of 16 bits in float32; tf32 goes by
-    a name of its own where a device has units for it."""
+    """The type whose peak is that of a problem: a processor sums numbers of 16 bits in float32; what is not
+    multiplied as it is goes by the name of that where a device has units for it."""
     letter = problem.dtype.letter
-    if getattr(problem, "math", "ieee") == "tf32" and "tensor.tf32.1" in device.ceilings:
-        return "tf32"
+    if f"tensor.{(math := getattr(problem, 'math', 'ieee'))}.1" in device.ceilings:
+        return str(math)
     return letter if device.kind == "cuda" else {"h": "s", "b": "s", "hc": "c"}.get(letter, letter)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from tilewright.custom.problem import KernelProblem
 from tilewright.errors import RecordsError
-from tilewright.model import GroupedProblem, Problem
+from tilewright.model import MATHS, GroupedProblem, Problem
 from tilewright.store.fields import COUNT, COUNTS, NUMBER, TEXT, Check, checks, one_of
 
 
@@ -36,7 +36,7 @@ _SPELLED = ("dtype", "m", "n", "k", "trans_a", "trans_b", "batch", "interleaved"
 _CLASSES = {
     "alpha": ("1", "any"),
     "beta": ("0", "1", "any"),
-    "math": ("ieee", "tf32"),
+    "math": MATHS,
     "align": (1, 2, 4, 8, 16),
 }
 

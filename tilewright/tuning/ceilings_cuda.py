@@ -6,7 +6,7 @@ name                what it is                                                  
 bandwidth.copy.1    bytes/s that a copy within device memory reads and writes                   measured
 peak.<letter>.1     flop/s of the units for fused multiply-adds: 2 * lanes * SMs * top clock    computed
 tensor.<letter>.1   flop/s of the tensor units for d, z, h, b, hc, where they are known         computed
-tensor.tf32.1       the same for float32 in fewer bits (``math="tf32"``)                        computed
+tensor.<math>.1     the same for float32 in another ``math`` than "ieee" (``model.MATHS``)       computed
 ==================  ==========================================================================  =========
 
 Peaks are rates of the units at the top clock, not what a kernel sustains: under full load a GPU lowers

@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
 from tilewright.errors import ArgumentError
-from tilewright.model import Device
+from tilewright.model import EMULATED, Device
 
 FEATURES = {
     "ldg": "loads through the read-only path",
@@ -258,8 +258,9 @@ def named(key: str) -> Device:
 
 
 def units(device: Device) -> dict[str, float]:
-    """``peak.<letter>.1``, ``tensor.<letter>.1`` and ``tensor.tf32.1`` in flop/s, from the limits of a device
-    alone. Products of tf32 go half as fast as those of halves (the white papers' 156 and 494.7 Tflop/s)."""
+    """``peak.<letter>.1``, ``tensor.<letter>.1`` and ``tensor.<math>.1`` in flop/s, from the limits of a
+    device alone. Products of tf32 go half as fast as those of halves (the white papers' 156 and 494.7
+    Tflop/s), and those that are made of bfloat16 ones take so many of these each."""
     clock = 2.0 * device["sms"] * device["clock_khz"] * 1e3
     rates, halves = device.rates, ("h", "b", "hc")
     found = {f"peak.{letter}.1": clock * rates["fma.s"] for letter in (*"sc", *halves)}
@@ -269,4 +270,5 @@ def units(device: Device) -> dict[str, float]:
             found |= {f"tensor.{letter}.1": clock * rates[unit] for letter in letters}
     if "tensor.h" in rates:
         found["tensor.tf32.1"] = clock * rates["tensor.h"] / 2
+        found |= {f"tensor.{math}.1": clock * rates["tensor.h"] / x.terms for math, x in EMULATED.items()}
     return found

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from tilewright.dtypes import BFLOAT16, FLOAT16, is_half, widened
 from tilewright.errors import ArgumentError
-from tilewright.model import TF32_ROUNDOFF, DType, Gemm, Problem
+from tilewright.model import EMULATED, TF32_ROUNDOFF, DType, Gemm, Problem
 from tilewright.stencils.cpu.ir import LAYOUT, layout_words
 
 Array = NDArray[Any]
@@ -319,10 +319,11 @@ FLUSHED = 2.0**-126
 def _factor(dtype: DType, k: int, math_: str = "ieee") -> float:
     """gamma of the error bound: see ``reference``."""
     u = dtype.unit_roundoff
-    terms = (2 * k + 3) if dtype.is_complex else k + 2
+    made = EMULATED.get(math_)
+    terms = (2 * k + 3) if dtype.is_complex else (made.terms if made else 1) * k + 2
     gamma = terms * u / (1 - terms * u)
-    if math_ == "tf32":
-        cut = 2 * TF32_ROUNDOFF + TF32_ROUNDOFF**2
+    if math_ == "tf32" or made:
+        cut = made.left_out if made else 2 * TF32_ROUNDOFF + TF32_ROUNDOFF**2
         gamma = cut + gamma * (1 + cut)
     if np.finfo(wide(dtype)).eps > u / 2:
         gamma *= 2  # no wider type here: the reference is no better than what it judges
@@ -352,7 +353,8 @@ def reference(problem: Problem, operands: Operands, most: int = 16) -> Reference
     With ``math="tf32"`` each factor of a product is cut off first, by t = 2^-10 of it at most
     (``TF32_ROUNDOFF``; what rounds to nearest stays within half of that): (1 + t)^2 - 1 of a product, and
     gamma of what that makes of it: gamma' = 2t + t^2 + gamma (1 + 2t + t^2). C and the scalars are not cut
-    off.
+    off. Where products are made of bfloat16 ones (``EMULATED``) what is left out stands in the place of
+    2t + t^2, and a sum has so many times as many terms.
 
     x86's instructions for bfloat16 take operands below 2^-126 for zeros: each such element of A leaves out up
     to 2^-126 times an element of B, and likewise of B, which adds |alpha| 2^-126 times the sums of |op(A)|

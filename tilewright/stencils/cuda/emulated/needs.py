@@ -1,0 +1,94 @@
+"""What the kernel of emulated derives from a config, in the same words: planes, slices, shared memory, tiles.
+
+Sizes are in elements, shared memory and workspaces in bytes. Functions on configs work on numbers and on
+NumPy arrays.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from tilewright.model import EMULATED, Config, Problem
+from tilewright.stencils.cuda import cuts
+from tilewright.stencils.cuda.warpgroup.needs import Cut, tiles
+
+SLICE = 64
+"""Elements along k that come together, and rows and columns of a box: 128 bytes of bfloat16, a swizzle."""
+LINE = 128
+"""Bytes of a swizzle, and what divides where columns of a plane begin."""
+GROUPS = 2
+"""Warp groups that multiply; one more loads."""
+THREADS = 128 * (GROUPS + 1)
+MOST_SUMS = 128
+"""Accumulators of a thread: those of other blocks are added to them in registers."""
+FRONT = 128
+"""Bytes of the workspace in front of all else, with the counters of pieces."""
+COUNTERS = 8
+"""Bytes of these, which begin with 0."""
+FOUR = 4
+"""Numbers of a word, which a thread splits at once."""
+PIECE = 4 * THREADS
+"""Words that a block splits at once."""
+
+
+class Planes(NamedTuple):
+    """An operand in the workspace: where its planes lie one after the other, elements from column to column
+    in each, and the pieces that it is split in."""
+
+    at: int
+    leading: int
+    pieces: int
+
+
+def planes_of(p: Problem) -> int:
+    """Parts of a number."""
+    return EMULATED[p.math].parts
+
+
+def operands(p: Problem, front: int) -> tuple[Planes, Planes, int]:
+    """Where A and B lie in a workspace that has so many bytes in front of them, and the bytes of it."""
+    at, found = -(-front // LINE) * LINE, []
+    for length, columns in p.stored[:2]:
+        leading = -(-length // SLICE) * SLICE
+        words = -(-length // FOUR) * columns
+        found.append(Planes(at, leading, -(-words // PIECE)))
+        at += planes_of(p) * leading * columns * 2
+    return found[0], found[1], at
+
+
+def split_bytes(p: Problem) -> int:
+    """Bytes that are read and written before anything is multiplied."""
+    elements = (p.m + p.n) * p.k
+    return elements * (p.dtype.itemsize + 2 * planes_of(p))
+
+
+def group_columns(tile_n: Any) -> Any:
+    """Columns of C of a warp group."""
+    return tile_n // GROUPS
+
+
+def stage_bytes(tile_m: Any, tile_n: Any) -> Any:
+    """Bytes of a slice of a plane of A and of B."""
+    return (tile_m + tile_n) * LINE
+
+
+def shared_bytes(tile_m: Any, tile_n: Any, stages: Any) -> Any:
+    """Shared memory of a block: the ring of slices, barriers of 8 bytes, and the numbers of two pieces."""
+    return stages * stage_bytes(tile_m, tile_n) + 8 * 2 * stages + 8
+
+
+def slices(p: Problem) -> int:
+    """Slices of a tile along k."""
+    return -(-p.k // SLICE)
+
+
+def cut_of(p: Problem, c: Config) -> Cut:
+    """The tiles that a config cuts."""
+    count = int(tiles(p, c["tile_m"], c["tile_n"]))
+    return cuts.cut_of(count, c["blocks"], slices(p), c["cut"])
+
+
+def front_of(p: Problem, c: Config) -> int:
+    """Bytes of the workspace in front of the planes: counters, flags and sums of cut tiles."""
+    found = cut_of(p, c)
+    return FRONT + (cuts.met_bytes(found, 1, c["tile_m"] * c["tile_n"] * 4) if found.workers else 0)

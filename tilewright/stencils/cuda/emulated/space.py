@@ -1,0 +1,72 @@
+"""The space of emulated: parameters, and the rules that prune them.
+
+Sizes are in elements, shared memory in bytes. Functions on configs work on numbers and on NumPy arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tilewright.model import Device, Problem
+from tilewright.space import Param, Rule
+from tilewright.stencils.cuda import cuts, limits
+from tilewright.stencils.cuda.emulated.needs import (
+    MOST_SUMS,
+    SLICE,
+    group_columns,
+    planes_of,
+    shared_bytes,
+    slices,
+)
+from tilewright.stencils.cuda.warpgroup.needs import tiles
+
+TILE_M = (64, 128, 192, 256)
+TILE_N = (128, 256)
+STAGES = (3, 4, 5, 6, 7, 8, 9)
+BANDS = (1024, 2048, 4096)
+
+
+def params(p: Problem, device: Device) -> list[Param]:
+    return [
+        Param("tile_m", TILE_M),
+        Param("tile_n", TILE_N),
+        Param("stages", STAGES),
+        Param("band", BANDS),
+        Param("blocks", (device["sms"],)),
+        Param("cut", cuts.CUTS),
+    ]
+
+
+def rules(p: Problem, device: Device) -> Iterator[Rule]:
+    yield Rule(
+        "sums",
+        "hard",
+        f"a warp group holds no more than {MOST_SUMS} of each thread",
+        lambda tile_m, tile_n: tile_m * group_columns(tile_n) <= 128 * MOST_SUMS,
+    )
+    yield Rule(
+        "ring",
+        "hard",
+        "planes of a slice are there together while the next one comes",
+        lambda stages: stages > planes_of(p),
+    )
+    yield limits.shared_per_block(device, shared_bytes, "the ring fits")
+    yield Rule(
+        "tile-in-m",
+        "soft",
+        "tiles are not higher than C, but for what tensor cores ask for",
+        lambda tile_m: tile_m < p.m + SLICE,
+    )
+    yield Rule(
+        "tile-in-n",
+        "soft",
+        "tiles are not wider than C, but for what tensor cores ask for",
+        lambda tile_n: tile_n < p.n + SLICE,
+    )
+
+    def waves(tile_m: Any, tile_n: Any, blocks: Any) -> tuple[Any, Any]:
+        """Tiles, and how many there are at a time."""
+        return tiles(p, tile_m, tile_n), blocks
+
+    yield from cuts.rules(waves, lambda: slices(p))
