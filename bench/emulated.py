@@ -11,11 +11,9 @@ float32. Sums of k numbers in float32 may be wrong by k of them, and are mostly 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain, product
 from typing import Any
-
-import numpy as np
 
 from bench import beside, lines
 from tilewright.catalog import STENCILS
@@ -59,11 +57,8 @@ def jobs(
     return found
 
 
-def errors(torch: Any, p: Problem, device: Device) -> Iterator[lines.Line]:
-    """How far products are from those in float64."""
-    stencil = STENCILS[STENCIL]
-    config = stencil.default(p, device)
-    module = modules.load(nvrtc.compile(stencil.source(p, config, device), device))
+def errors(torch: Any, p: Problem, ways: Mapping[str, beside.Way]) -> Iterator[lines.Line]:
+    """How far products are from those in float64: of each config, and of cuBLAS."""
     for data in DATA:
         draw = torch.randn if data == "normal" else torch.rand
         stored = [draw(columns, rows, device="cuda") for rows, columns in p.stored[:2]]
@@ -71,19 +66,22 @@ def errors(torch: Any, p: Problem, device: Device) -> Iterator[lines.Line]:
         exact = torch.mm(left.double(), right.double())
         size = torch.mm(left.double().abs(), right.double().abs())
         line: lines.Line = {"kind": "errors", "problem": p.spelling, "math": p.math, "data": data}
-        out = torch.empty(p.n, p.m, device="cuda")
-        addresses = tuple(x.data_ptr() for x in (*stored, out))
-        launch.bind(stencil, module, p, config, (1, 0), addresses)(torch.cuda.current_stream().cuda_stream)
-        made = {"ours": out}
+        made = {}
+        for name, (stencil, config, binary) in ways.items():
+            out = torch.empty(p.n, p.m, device="cuda")
+            addresses = tuple(x.data_ptr() for x in (*stored, out))
+            bound = launch.bind(stencil, modules.load(binary), p, config, (1, 0), addresses)
+            bound(torch.cuda.current_stream().cuda_stream)
+            made[name] = out
         for name, tf32 in (("cublas", False), ("tf32", True)):
             torch.backends.cuda.matmul.allow_tf32 = tf32
             made[name] = torch.mm(left, right)
         torch.backends.cuda.matmul.allow_tf32 = False
         for name, x in made.items():
-            off = ((x.double() - exact).abs() / size / UNIT).flatten()
+            off = (x.double() - exact).abs() / size / UNIT
             line[name] = {
                 "largest": round(float(off.max()), 3),
-                "rms": round(float(np.sqrt(float((off * off).mean()))), 4),
+                "rms": round(float((off * off).mean().sqrt()), 4),
             }
         yield line
 
@@ -102,11 +100,15 @@ def main() -> None:
     import torch
 
     sink, console = lines.Sink(options.out, "emulated", device, vars(options)), lines.console()
-    for p in problems:
-        for line in errors(torch, p, device):
+    for p, named in jobs(problems, options, device).items():
+        ways = {
+            name: beside.Way(stencil, config, nvrtc.compile(stencil.source(p, config, device), device))
+            for name, (stencil, config) in named.items()
+        }
+        for line in errors(torch, p, ways):
             sink.write(line)
             parts = [
-                f"{name} {line[name]['largest']} {line[name]['rms']}" for name in ("ours", "cublas", "tf32")
+                f"{name} {line[name]['largest']} {line[name]['rms']}" for name in (*ways, "cublas", "tf32")
             ]
             console.print(f"{p.spelling:22} {p.math} {line['data']:9}" + " | ".join(parts), markup=False)
 

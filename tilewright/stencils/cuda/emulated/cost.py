@@ -18,7 +18,7 @@ from tilewright.stencils.cuda.emulated.needs import SLICE, slices, split_bytes, 
 from tilewright.stencils.cuda.warpgroup.needs import LINE, tiles
 
 Columns = Mapping[str, Any]
-SETTLED = {"band": 2048}
+SETTLED = {"band": 2048, "chunk": 1}
 """What the kernels of like tiles were best with."""
 RATE = 2048
 """Multiply-adds of an SM in a clock."""

@@ -51,6 +51,9 @@
 #ifndef STAGES
 #define STAGES 4  // slices of planes in shared memory, of 64 along k
 #endif
+#ifndef CHUNK
+#define CHUNK 1  // slices whose products tensor cores add up before the sum is added to that of all, as float32 rounds
+#endif
 #ifndef CUT
 #define CUT 0  // whether tiles are cut along k: the host says which, and who has how much of them
 #endif
@@ -73,7 +76,7 @@ static_assert(TYPE_BITS == 16 && BRAIN && !COMPLEX, "type: float32 by bfloat16")
 static_assert(TERMS == 6 || TERMS == 3, "terms: products of three parts, or of two");
 static_assert(TILE_M % 64 == 0 && TILE_M <= 256, "tile-m: the widest product of a warp group has 256 columns");
 static_assert(GROUP_N == 64 || GROUP_N == 128, "tile-n: a warp group multiplies 64 columns at once, and 128 at most");
-static_assert(TILE_M * GROUP_N <= 128 * 128, "sums: a warp group holds no more than 128 of each thread");
+static_assert(TILE_M * GROUP_N <= 96 * 128, "sums: a warp group holds no more than 96 of each thread twice");
 static_assert(STAGES > PLANES, "ring: planes of a slice are there together while the next one comes");
 
 // ---- the kernel ---------------------------------------------------------------------------------

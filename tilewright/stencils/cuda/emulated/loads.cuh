@@ -1,8 +1,8 @@
 // The loads: one thread asks for the slices of all tiles of its block, plane by plane, each as soon as its slot has been read.
 #pragma once
 
-// Which plane comes as number i of a slice, in the order in which all of them are read for the last time (multiply.cuh).
-CONSTANT int plane_of(int i) { return PLANES == 2 ? i : i == 2 ? 2 : 1 - i; }
+// Which plane comes as number i of a slice, in the order in which they are first read (multiply.cuh).
+CONSTANT int plane_of(int i) { return PLANES == 2 ? i : (i + 2) % 3; }
 
 // COUNT rows or columns of a plane from `first` on.
 template <bool ALONG, int COUNT>

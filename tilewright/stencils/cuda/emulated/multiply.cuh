@@ -24,34 +24,33 @@ INLINE int come_slot(Turn<STAGES> &turn) {
     return slot;
 }
 
-// The products of a slice; `before` are slots of the one before it, which are read when those are done. Products wait for each other
-// in a queue, so that tensor cores have some when a warp waits for a slot. The least ones come first.
-INLINE void multiply_planes(Sums &sum, const Planes &planes, Turn<STAGES> &turn, int (&before)[2], int slice, int lane) {
-    if constexpr (PLANES == 3) {
-        const int second = come_slot(turn);
-        planes.multiply(sum, second, second, slice);
-        wgmma_wait<1>();
-        if (slice) UNROLL for (int i = 0; i < 2; i++) read(before[i], lane);
-        const int first = come_slot(turn);
-        planes.multiply(sum, first, second, 1);
-        planes.multiply(sum, second, first, 1);
-        planes.multiply(sum, first, first, 1);
-        const int third = come_slot(turn);
-        planes.multiply(sum, first, third, 1);
+// The products of a slice, those of the least parts first, so that what they add up to is not cut off behind the sum of the others.
+// `before` are slots of the slice before it, which are read when its products are done, unless this one BEGINS a sum. Products wait
+// for each other in a queue, so that tensor cores have some when a warp waits for a slot.
+INLINE void multiply_planes(Sums &sum, const Planes &planes, Turn<STAGES> &turn, int (&before)[2], bool begins, int lane) {
+    int third = 0;
+    if (PLANES == 3) third = come_slot(turn);
+    const int first = come_slot(turn);
+    if (PLANES == 3) {
+        planes.multiply(sum, first, third, !begins);
         planes.multiply(sum, third, first, 1);
         wgmma_wait<2>();
-        read(second, lane);
-        before[0] = first, before[1] = third;
-    } else {
-        const int first = come_slot(turn);
-        planes.multiply(sum, first, first, slice);
-        wgmma_wait<1>();
-        if (slice) UNROLL for (int i = 0; i < 2; i++) read(before[i], lane);
-        const int second = come_slot(turn);
-        planes.multiply(sum, first, second, 1);
-        planes.multiply(sum, second, first, 1);
-        before[0] = first, before[1] = second;
+        if (!begins) UNROLL for (int i = 0; i < 2; i++) read(before[i], lane);
     }
+    const int second = come_slot(turn);
+    if (PLANES == 3) planes.multiply(sum, second, second, 1);
+    planes.multiply(sum, first, second, PLANES == 3 || !begins);
+    if (PLANES == 2) {
+        wgmma_wait<1>();
+        if (!begins) UNROLL for (int i = 0; i < 2; i++) read(before[i], lane);
+    }
+    planes.multiply(sum, second, first, 1);
+    planes.multiply(sum, first, first, 1);
+    if (PLANES == 3) {
+        wgmma_wait<4>();
+        read(third, lane);
+    }
+    before[0] = first, before[1] = second;
 }
 
 INLINE void multiply_tiles(const Product &g, const Cut &cut, int warp, int lane) {
@@ -62,19 +61,25 @@ INLINE void multiply_tiles(const Product &g, const Cut &cut, int warp, int lane)
     Walk walk(tiles, cut);
     const Meeting meeting(cut, warp, lane);
     Turn<STAGES> turn;
-    Sums sum;
+    Sums sum, total;
     _Pragma("unroll 1") while (walk.next()) {
-        int before[2];
-        const int slices = walk.count();
-        _Pragma("unroll 1") for (int slice = 0; slice < slices; slice++) multiply_planes(sum, planes, turn, before, slice, lane);
-        wgmma_wait<0>();
-        UNROLL for (int i = 0; i < STACKS; i++) wgmma_settled(sum[i]);
-        UNROLL for (int i = 0; i < 2; i++) read(before[i], lane);
+        UNROLL for (int i = 0; i < SUMMED; i++) number_of(total, i) = 0;
+        _Pragma("unroll 1") for (int left = walk.count(); left > 0; left -= CHUNK) {
+            int before[2];
+            multiply_planes(sum, planes, turn, before, true, lane);
+            if (CHUNK > 1)
+                _Pragma("unroll 1") for (int slice = 1; slice < min(left, CHUNK); slice++)
+                    multiply_planes(sum, planes, turn, before, false, lane);
+            wgmma_wait<0>();
+            UNROLL for (int i = 0; i < STACKS; i++) wgmma_settled(sum[i]);
+            UNROLL for (int i = 0; i < 2; i++) read(before[i], lane);
+            UNROLL for (int i = 0; i < SUMMED; i++) number_of(total, i) += number_of(sum, i);
+        }
         if (!walk.ends()) {
-            meeting.give(sum);
+            meeting.give(total);
             continue;
         }
-        if (CUT) meeting.add(sum, walk);
-        store(g, sum, Tile(tiles, walk.number), group, warp, lane);
+        if (CUT) meeting.add(total, walk);
+        store(g, total, Tile(tiles, walk.number), group, warp, lane);
     }
 }

@@ -19,7 +19,7 @@ LINE = 128
 GROUPS = 2
 """Warp groups that multiply; one more loads."""
 THREADS = 128 * (GROUPS + 1)
-MOST_SUMS = 128
+MOST_SUMS = 96
 """Accumulators of a thread: those of other blocks are added to them in registers."""
 FRONT = 128
 """Bytes of the workspace in front of all else, with the counters of pieces."""

@@ -32,6 +32,7 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("tile_m", TILE_M),
         Param("tile_n", TILE_N),
         Param("stages", STAGES),
+        Param("chunk", (1, 2, 4)),
         Param("band", BANDS),
         Param("blocks", (device["sms"],)),
         Param("cut", cuts.CUTS),
