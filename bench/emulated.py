@@ -38,11 +38,12 @@ def asked(options: argparse.Namespace) -> list[Problem]:
     orders, maths = lines.words(options.trans), lines.words(options.maths)
     drawn = beside.drawn([(order, "s") for order in orders], options.draw, options.seed, options.least, 1)
     sized = chain(product(lines.words(options.sizes), orders), ((size, order) for order, _, size in drawn))
-    return [
+    found = (
         Problem.parse(f"s:{order}:{beside.cubic(size)}", math=math)[0]
         for size, order in sized
         for math in maths
-    ]
+    )
+    return [p for p in found if p.flops <= options.most]
 
 
 def jobs(
@@ -91,6 +92,7 @@ def main() -> None:
     parser = beside.parser("emulated", __doc__, "8192,4096,2048", "default/stages=3")
     beside.draws(parser)
     parser.add_argument("--maths", default=",".join(EMULATED), help="default: all")
+    parser.add_argument("--most", type=float, default=1e14, help="operations of a product (default: 1e14)")
     options = parser.parse_args()
     device = beside.gpu()
     problems = asked(options)

@@ -14,11 +14,11 @@ import numpy as np
 from tilewright.model import EMULATED, Config, Device, Problem
 from tilewright.space import Space
 from tilewright.stencils.cuda import cuts
-from tilewright.stencils.cuda.emulated.needs import SLICE, slices, split_bytes, stage_bytes
+from tilewright.stencils.cuda.emulated.needs import SLICE, TILE_N, slices, split_bytes, stage_bytes
 from tilewright.stencils.cuda.warpgroup.needs import LINE, tiles
 
 Columns = Mapping[str, Any]
-SETTLED = {"band": 2048, "chunk": 1}
+SETTLED = {"band": 2048}
 """What the kernels of like tiles were best with."""
 RATE = 2048
 """Multiply-adds of an SM in a clock."""
@@ -55,19 +55,19 @@ def liked(space: Space, p: Problem, device: Device, count: int) -> list[Config]:
 def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     """Clocks of an SM for a product: splitting, and waves of tiles, each as long as its products and what
     these wait for."""
-    tile_m, tile_n, stages = columns["tile_m"], columns["tile_n"], columns["stages"]
+    tile_m, stages = columns["tile_m"], columns["stages"]
     terms, parts = EMULATED[p.math].terms, EMULATED[p.math].parts
-    products = tile_m * tile_n * SLICE / RATE * POWER
+    products = tile_m * TILE_N * SLICE / RATE * POWER
     # Each 64 columns read all rows of a slice, and planes come once.
-    read = tile_n / 64 * (tile_m + 64) * LINE
-    moved = (terms * read + parts * stage_bytes(tile_m, tile_n)) / BANKS
+    read = TILE_N / 64 * (tile_m + 64) * LINE
+    moved = (terms * read + parts * stage_bytes(tile_m)) / BANKS
     slice_clocks = np.maximum(terms * products, moved)
     # What comes while the slots of a slice are read is there in time; the rest is waited for.
     slice_clocks = slice_clocks + np.maximum(ROUND - (stages - parts) * slice_clocks / parts, 0)
     slice_clocks = slice_clocks * (1 + 0.01 / (stages - parts))
-    written = p.dtype.itemsize * tile_m * tile_n
+    written = p.dtype.itemsize * tile_m * TILE_N
     stored = written * (1 + (p.beta != "0")) / STORED
-    count = tiles(p, tile_m, tile_n)
+    count = tiles(p, tile_m, TILE_N)
     whole, joined = cuts.clocks(
         count, columns["blocks"], slices(p), columns["cut"], slice_clocks, ASKEW, stored, written
     )

@@ -43,16 +43,10 @@
 
 // ---- the parameters of the space ----------------------------------------------------------------
 #ifndef TILE_M
-#define TILE_M 256  // rows of a tile of C
-#endif
-#ifndef TILE_N
-#define TILE_N 128  // columns of a tile of C, in each group 64 or 128 of them
+#define TILE_M 128  // rows of a tile of C
 #endif
 #ifndef STAGES
-#define STAGES 4  // slices of planes in shared memory, of 64 along k
-#endif
-#ifndef CHUNK
-#define CHUNK 1  // slices whose products tensor cores add up before the sum is added to that of all, as float32 rounds
+#define STAGES 7  // slices of planes in shared memory, of 64 along k
 #endif
 #ifndef CUT
 #define CUT 0  // whether tiles are cut along k: the host says which, and who has how much of them
@@ -69,14 +63,12 @@
 
 constexpr bool A_ALONG = TRANS_A, B_ALONG = !TRANS_B;  // whether stored columns run along k
 constexpr int PLANES = TERMS == 6 ? 3 : 2;
-constexpr int GROUP_N = TILE_N / 2;
+constexpr int TILE_N = 128, GROUP_N = TILE_N / 2;  // columns of a tile of C, half of them in each group
 constexpr int CLUSTER_M = 1, CLUSTER_N = 1, CLUSTER = 1, CLUSTER_K = 1;  // blocks share nothing
 
 static_assert(TYPE_BITS == 16 && BRAIN && !COMPLEX, "type: float32 by bfloat16");
 static_assert(TERMS == 6 || TERMS == 3, "terms: products of three parts, or of two");
-static_assert(TILE_M % 64 == 0 && TILE_M <= 256, "tile-m: the widest product of a warp group has 256 columns");
-static_assert(GROUP_N == 64 || GROUP_N == 128, "tile-n: a warp group multiplies 64 columns at once, and 128 at most");
-static_assert(TILE_M * GROUP_N <= 96 * 128, "sums: a warp group holds no more than 96 of each thread twice");
+static_assert(TILE_M % 64 == 0 && TILE_M <= 192, "tile-m: a thread holds no more than 96 sums twice");
 static_assert(STAGES > PLANES, "ring: planes of a slice are there together while the next one comes");
 
 // ---- the kernel ---------------------------------------------------------------------------------
@@ -87,6 +79,7 @@ extern __shared__ __align__(1024) unsigned char shared_memory[];
 #include "warpgroup/tiles.cuh"
 #include "emulated/loads.cuh"
 #include "emulated/results.cuh"
+#define MET_IN_HALVES (TILE_M == 64)  // so many blocks would be added at once that there are no registers for what they have
 #include "warpgroup/parts.cuh"
 #include "emulated/multiply.cuh"
 

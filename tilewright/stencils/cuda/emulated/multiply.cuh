@@ -25,34 +25,32 @@ INLINE int come_slot(Turn<STAGES> &turn) {
 }
 
 // The products of a slice, those of the least parts first, so that what they add up to is not cut off behind the sum of the others.
-// `before` are slots of the slice before it, which are read when its products are done, unless this one BEGINS a sum. Products wait
-// for each other in a queue, so that tensor cores have some when a warp waits for a slot.
-INLINE void multiply_planes(Sums &sum, const Planes &planes, Turn<STAGES> &turn, int (&before)[2], bool begins, int lane) {
+// They wait for each other in a queue, so that tensor cores have some when a warp waits for a slot.
+INLINE void multiply_planes(Sums &sum, const Planes &planes, Turn<STAGES> &turn, int lane) {
     int third = 0;
     if (PLANES == 3) third = come_slot(turn);
     const int first = come_slot(turn);
     if (PLANES == 3) {
-        planes.multiply(sum, first, third, !begins);
+        planes.multiply(sum, first, third, 0);
         planes.multiply(sum, third, first, 1);
-        wgmma_wait<2>();
-        if (!begins) UNROLL for (int i = 0; i < 2; i++) read(before[i], lane);
     }
     const int second = come_slot(turn);
     if (PLANES == 3) planes.multiply(sum, second, second, 1);
-    planes.multiply(sum, first, second, PLANES == 3 || !begins);
-    if (PLANES == 2) {
-        wgmma_wait<1>();
-        if (!begins) UNROLL for (int i = 0; i < 2; i++) read(before[i], lane);
-    }
+    planes.multiply(sum, first, second, PLANES == 3);
     planes.multiply(sum, second, first, 1);
     planes.multiply(sum, first, first, 1);
     if (PLANES == 3) {
         wgmma_wait<4>();
         read(third, lane);
     }
-    before[0] = first, before[1] = second;
+    wgmma_wait<0>();
+    UNROLL for (int i = 0; i < STACKS; i++) wgmma_settled(sum[i]);
+    read(first, lane);
+    read(second, lane);
 }
 
+// Tensor cores cut off what they add behind the last bits of the sum, always towards zero. So they add up one slice at a time, whose
+// sum is then added to that of all as float32 rounds; meanwhile the other group multiplies.
 INLINE void multiply_tiles(const Product &g, const Cut &cut, int warp, int lane) {
     const Tiles tiles(g);
     const int group = warp / 4;
@@ -64,15 +62,8 @@ INLINE void multiply_tiles(const Product &g, const Cut &cut, int warp, int lane)
     Sums sum, total;
     _Pragma("unroll 1") while (walk.next()) {
         UNROLL for (int i = 0; i < SUMMED; i++) number_of(total, i) = 0;
-        _Pragma("unroll 1") for (int left = walk.count(); left > 0; left -= CHUNK) {
-            int before[2];
-            multiply_planes(sum, planes, turn, before, true, lane);
-            if (CHUNK > 1)
-                _Pragma("unroll 1") for (int slice = 1; slice < min(left, CHUNK); slice++)
-                    multiply_planes(sum, planes, turn, before, false, lane);
-            wgmma_wait<0>();
-            UNROLL for (int i = 0; i < STACKS; i++) wgmma_settled(sum[i]);
-            UNROLL for (int i = 0; i < 2; i++) read(before[i], lane);
+        _Pragma("unroll 1") for (int left = walk.count(); left > 0; left--) {
+            multiply_planes(sum, planes, turn, lane);
             UNROLL for (int i = 0; i < SUMMED; i++) number_of(total, i) += number_of(sum, i);
         }
         if (!walk.ends()) {

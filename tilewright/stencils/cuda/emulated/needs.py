@@ -19,8 +19,8 @@ LINE = 128
 GROUPS = 2
 """Warp groups that multiply; one more loads."""
 THREADS = 128 * (GROUPS + 1)
-MOST_SUMS = 96
-"""Accumulators of a thread: those of other blocks are added to them in registers."""
+TILE_N = 128
+"""Columns of a tile of C, half of them in each group."""
 FRONT = 128
 """Bytes of the workspace in front of all else, with the counters of pieces."""
 COUNTERS = 8
@@ -62,19 +62,14 @@ def split_bytes(p: Problem) -> int:
     return elements * (p.dtype.itemsize + 2 * planes_of(p))
 
 
-def group_columns(tile_n: Any) -> Any:
-    """Columns of C of a warp group."""
-    return tile_n // GROUPS
-
-
-def stage_bytes(tile_m: Any, tile_n: Any) -> Any:
+def stage_bytes(tile_m: Any) -> Any:
     """Bytes of a slice of a plane of A and of B."""
-    return (tile_m + tile_n) * LINE
+    return (tile_m + TILE_N) * LINE
 
 
-def shared_bytes(tile_m: Any, tile_n: Any, stages: Any) -> Any:
+def shared_bytes(tile_m: Any, stages: Any) -> Any:
     """Shared memory of a block: the ring of slices, barriers of 8 bytes, and the numbers of two pieces."""
-    return stages * stage_bytes(tile_m, tile_n) + 8 * 2 * stages + 8
+    return stages * stage_bytes(tile_m) + 8 * 2 * stages + 8
 
 
 def slices(p: Problem) -> int:
@@ -84,11 +79,11 @@ def slices(p: Problem) -> int:
 
 def cut_of(p: Problem, c: Config) -> Cut:
     """The tiles that a config cuts."""
-    count = int(tiles(p, c["tile_m"], c["tile_n"]))
+    count = int(tiles(p, c["tile_m"], TILE_N))
     return cuts.cut_of(count, c["blocks"], slices(p), c["cut"])
 
 
 def front_of(p: Problem, c: Config) -> int:
     """Bytes of the workspace in front of the planes: counters, flags and sums of cut tiles."""
     found = cut_of(p, c)
-    return FRONT + (cuts.met_bytes(found, 1, c["tile_m"] * c["tile_n"] * 4) if found.workers else 0)
+    return FRONT + (cuts.met_bytes(found, 1, c["tile_m"] * TILE_N * 4) if found.workers else 0)

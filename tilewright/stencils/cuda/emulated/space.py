@@ -12,17 +12,15 @@ from tilewright.model import Device, Problem
 from tilewright.space import Param, Rule
 from tilewright.stencils.cuda import cuts, limits
 from tilewright.stencils.cuda.emulated.needs import (
-    MOST_SUMS,
     SLICE,
-    group_columns,
+    TILE_N,
     planes_of,
     shared_bytes,
     slices,
 )
 from tilewright.stencils.cuda.warpgroup.needs import tiles
 
-TILE_M = (64, 128, 192, 256)
-TILE_N = (128, 256)
+TILE_M = (64, 128, 192)
 STAGES = (3, 4, 5, 6, 7, 8, 9)
 BANDS = (1024, 2048, 4096)
 
@@ -30,9 +28,7 @@ BANDS = (1024, 2048, 4096)
 def params(p: Problem, device: Device) -> list[Param]:
     return [
         Param("tile_m", TILE_M),
-        Param("tile_n", TILE_N),
         Param("stages", STAGES),
-        Param("chunk", (1, 2, 4)),
         Param("band", BANDS),
         Param("blocks", (device["sms"],)),
         Param("cut", cuts.CUTS),
@@ -40,12 +36,6 @@ def params(p: Problem, device: Device) -> list[Param]:
 
 
 def rules(p: Problem, device: Device) -> Iterator[Rule]:
-    yield Rule(
-        "sums",
-        "hard",
-        f"a warp group holds no more than {MOST_SUMS} of each thread",
-        lambda tile_m, tile_n: tile_m * group_columns(tile_n) <= 128 * MOST_SUMS,
-    )
     yield Rule(
         "ring",
         "hard",
@@ -59,15 +49,9 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
         "tiles are not higher than C, but for what tensor cores ask for",
         lambda tile_m: tile_m < p.m + SLICE,
     )
-    yield Rule(
-        "tile-in-n",
-        "soft",
-        "tiles are not wider than C, but for what tensor cores ask for",
-        lambda tile_n: tile_n < p.n + SLICE,
-    )
 
-    def waves(tile_m: Any, tile_n: Any, blocks: Any) -> tuple[Any, Any]:
+    def waves(tile_m: Any, blocks: Any) -> tuple[Any, Any]:
         """Tiles, and how many there are at a time."""
-        return tiles(p, tile_m, tile_n), blocks
+        return tiles(p, tile_m, TILE_N), blocks
 
     yield from cuts.rules(waves, lambda: slices(p))

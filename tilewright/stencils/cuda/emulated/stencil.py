@@ -7,7 +7,7 @@ datatype for higher-precision computations" (2019). The launch splits both opera
 wherever columns of theirs begin, and multiplies planes of parts from there by a loop as that of
 ``warpgroup``, in which a plane of a slice comes once for all products that it is a factor of.
 
-    tile_m, tile_n   of C
+    tile_m   rows of a tile of C, which has 128 columns
     stages   slices of planes in shared memory, of 64 along k
     band     columns of C in which tiles are near each other in time
     blocks   of the whole grid: they stay, split, and walk over the tiles
@@ -32,6 +32,7 @@ from tilewright.stencils.cuda.emulated.needs import (
     COUNTERS,
     SLICE,
     THREADS,
+    TILE_N,
     Planes,
     cut_of,
     front_of,
@@ -112,7 +113,7 @@ class EmulatedStencil(LargeStencil):
                     *(Scalar(f"ld{name}", "q", ld or 0) for name, ld in leading),
                     *(Scalar(f"to_{name}", "q", found.at) for name, found in (("a", a), ("b", b))),
                     *sizes,
-                    Scalar("band", "i", max(1, c["band"] // c["tile_n"])),
+                    Scalar("band", "i", max(1, c["band"] // TILE_N)),
                     Scalar("pieces_a", "I", a.pieces),
                     Scalar("pieces", "I", a.pieces + b.pieces),
                     Scalar("alpha", "2d"),
@@ -120,7 +121,7 @@ class EmulatedStencil(LargeStencil):
                 ),
             ),
             _map(p, A, a, c["tile_m"] if p.transposed_a else SLICE),
-            _map(p, B, b, SLICE if p.transposed_b else c["tile_n"]),
+            _map(p, B, b, SLICE if p.transposed_b else TILE_N),
             cuts.argument(cut_of(p, c), Workspace("workspace", size, COUNTERS)),
         )
 
@@ -128,12 +129,12 @@ class EmulatedStencil(LargeStencil):
         p, c = problem, config
         # Blocks without a tile split, too.
         a, b, _ = operands(p, 0)
-        needed = max(int(tiles(p, c["tile_m"], c["tile_n"])), a.pieces + b.pieces)
+        needed = max(int(tiles(p, c["tile_m"], TILE_N)), a.pieces + b.pieces)
         return Launch(
             # Tiles that are cut may be fewer than those who share them.
             grid=(max(min(c["blocks"], needed), cut_of(p, c).workers), 1, 1),
             block=(THREADS, 1, 1),
-            shared=int(shared_bytes(c["tile_m"], c["tile_n"], c["stages"])),
+            shared=int(shared_bytes(c["tile_m"], c["stages"])),
         )
 
 

@@ -14,7 +14,7 @@
 
 constexpr int OF_WORD = 16 / sizeof(Number), SUM_WORDS = SUMMED / OF_WORD;  // numbers of 16 bytes, and such words of a thread
 // Words that are on their way at once, and of how many blocks, as registers allow.
-constexpr int WORDS_MET = SUM_WORDS % 4 ? (SUM_WORDS % 2 ? 1 : 2) : 4, MOST_MET = OF_WORD == 2 ? 4 : 8;
+constexpr int WORDS_MET = SUM_WORDS % 4 ? (SUM_WORDS % 2 ? 1 : 2) : 4, MOST_MET = OF_WORD == 2 || MET_IN_HALVES ? 4 : 8;
 constexpr int AT_ONCE_MET = SUM_WORDS <= 8 ? MOST_MET : SUM_WORDS <= 16 ? 4 : 1;
 constexpr int FLAGS = 128;                                                  // bytes that flags are a multiple of
 
