@@ -35,7 +35,7 @@ from bench import lines
 from bench.classes import written
 from bench.lines import Line
 from tilewright.catalog import STENCILS, TARGETS
-from tilewright.model import DTYPES, Config, Device, Problem
+from tilewright.model import DTYPES, EMULATED, Config, Device, Problem
 from tilewright.planning import alone, vectors
 
 DRAWS = 20
@@ -65,7 +65,7 @@ def timed(files: Iterable[Path]) -> Gains:
                 if gain is not None:
                     found.setdefault((device, of), {})[line["stencil"]] = gain
                 continue
-            if line.get("kind") not in ("alone", "large") or line.get("math", "ieee") != "ieee":
+            if line.get("kind") not in ("alone", "large") or line.get("math") == "tf32":
                 continue
             p = problem_of(line)
             if p is not None and "default" in (line.get("origin"), line.get("from")):
@@ -84,7 +84,7 @@ def _as_default(line: Line, p: Problem, device: Device) -> float | None:
 
 def problem_of(line: Line) -> Problem | None:
     """What a line was timed on; None where its layout is none of a product alone."""
-    p = Problem.parse(line["problem"])[0]
+    p = Problem.parse(line["problem"], math=line.get("math", "ieee"))[0]
     layout = line.get("layout", "packed")
     if layout == "packed":
         return p
@@ -102,7 +102,7 @@ def gathered(found: Gains) -> dict[str, Any]:
         if alone.is_alone(p):
             units = None if p.layout == "packed" else alone.point(p).units
             for stencil, gain in gains.items():
-                rows = table.setdefault(device, {}).setdefault(stencil, {}).setdefault(p.dtype.letter, [])
+                rows = table.setdefault(device, {}).setdefault(stencil, {}).setdefault(alone.filed(p), [])
                 rows.append([*p.extents, p.trans, "0", units, round(gain, 3)])
     return table
 
@@ -135,13 +135,13 @@ def verdicts(
         (stencil, letter): measured
         for stencils in table.values()
         for stencil, letters in stencils.items()
-        for letter in DTYPES
+        for letter in (*DTYPES, *EMULATED)
         if (measured := alone.points(letters, letter)) is not None
     }
     judged = []
     for (device, p), gains in found.items():
         theirs = 1.0 if alone.by_own_routine(p) else (library or {}).get((device, p), 1.0)
-        letter, offers = p.dtype.letter, [(1.0, "cublas", theirs)]
+        letter, offers = alone.filed(p), [(1.0, "cublas", theirs)]
         for stencil, gain in gains.items():
             if (stencil, letter) in known:
                 sure, expected = known[stencil, letter].foretold(alone.point(p))
@@ -247,7 +247,7 @@ def by_draws(files: Sequence[Path], table: Mapping[str, Any]) -> list[Line]:
             point = (product[0], letter, *_hashable(row)[:-1])
             found[product] = gains.get(product, {}) | shipped.get(point, {})
         judged += verdicts(found, without(table, products), library)
-    letters = list(DTYPES)
+    letters = [*DTYPES, *EMULATED]
     return sorted(judged, key=lambda line: letters.index(line["type"]))
 
 

@@ -24,6 +24,7 @@ def jobs(device: Device) -> Iterator[Job]:
     yield from large.ffma(device)
     yield from large.cfma(device)
     yield from large.pairs(device)
+    yield from large.emulated(device)
     yield from large.unaligned(device)
     yield from small.single(device)
     yield from small.middle(device)

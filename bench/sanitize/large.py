@@ -202,3 +202,21 @@ def unaligned(device: Device) -> Iterator[Job]:
         config = stencil.default(problem, device).with_(**sides, stages=2 + turn % 3)
         job = made(stencil, problem, config, f"unaligned_{letter}_{trans}_{turn}", device, problem.align)
         yield replace(job, launch=replace(job.launch, grid=(2, 1, 1)))
+
+
+def emulated(device: Device) -> Iterator[Job]:
+    """Products of float32 as sums of bfloat16, in two blocks or three: words that are split at once and
+    numbers one by one, results of aligned columns and of others, and tiles that are cut."""
+    stencil = STENCILS["emulated"]
+    forms: tuple[tuple[str, dict[str, int]], ...] = (
+        ("nn:392x456x264", {"tile_m": 128, "stages": 4}),
+        ("tn:391x459x205", {"tile_m": 192, "stages": 5}),
+        ("nt:391x459x205", {"tile_m": 64, "stages": 9}),
+        ("tt:200x136x840", {"tile_m": 64, "stages": 4, "cut": 1, "blocks": 3}),
+    )
+    for turn, ((text, fixed), math) in enumerate(product(forms, stencil.maths)):
+        (problem,) = Problem.parse(f"s:{text}", alpha="any", beta=("any", "0")[turn // 2 % 2], math=math)
+        if stencil.accepts(problem, device) is not None:
+            continue
+        config = stencil.default(problem, device).with_(**({"cut": 0, "blocks": 2} | fixed))
+        yield made(stencil, problem, config, f"emulated_{text[:2]}_{math}_{turn}", device)

@@ -33,6 +33,7 @@ BORROWS = {
     "ffma": ("warpgroup",),
     "cfma": ("dmma", "warpgroup"),
     "pairs": ("warpgroup",),
+    "emulated": ("warpgroup",),
 }
 """Kernels that multiply with parts of another's."""
 

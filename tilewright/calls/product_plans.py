@@ -14,7 +14,7 @@ from tilewright.calls.settings import threads
 from tilewright.calls.spec import Options
 from tilewright.errors import ArgumentError
 from tilewright.forks import making
-from tilewright.model import Device, Plan, Problem
+from tilewright.model import EMULATED, Device, Plan, Problem
 from tilewright.planning import candidates, dispatch, steady
 from tilewright.runtime import call_cache, gaps
 from tilewright.runtime.backend import Backend
@@ -81,6 +81,12 @@ def _chosen(backend: Backend, options: Options, job: Job) -> tuple[Plan, Job]:
     device = dispatch.device(backend.kind, backend.index)
     if options.deterministic:
         return _steady(backend, job, device)
+    if job.problem.math in EMULATED and not options.forced:
+        # Whoever lets products be made of parts is served as well by those of the numbers as they are.
+        made = dispatch.plan(job.problem, device, cores=threads())
+        if made.stencil is not None and backend.refusal(job, made) is None:
+            return made, job
+        job = replace(job, problem=job.problem.with_(math="ieee"))
     if job.problem.outer:
         known = candidates.of(device)
         asked = [known[name] for name in known if options.stencil in (None, name)]
@@ -92,7 +98,7 @@ def _chosen(backend: Backend, options: Options, job: Job) -> tuple[Plan, Job]:
         made = _plan_of(backend, options, job, device)
     reason = backend.refusal(job, made)
     if reason is not None:
-        if options.forced or options.math != "ieee":
+        if options.forced or job.problem.math != "ieee":
             raise ArgumentError(f"stencil={made.stencil!r} for {made.problem.spelling}: {reason}")
         made = Plan(made.problem, made.device, made.regime, "vendor", reason)
     return made, job
@@ -120,7 +126,7 @@ def _plan_of(backend: Backend, options: Options, job: Job, device: Device) -> Pl
         config=options.config,
         cores=threads(),
         # Where nobody else can multiply, records of who is faster do not matter.
-        vendor=options.math == "ieee" and (backend.vendor or candidates.stranger(job.problem, device)),
+        vendor=job.problem.math == "ieee" and (backend.vendor or candidates.stranger(job.problem, device)),
     )
 
 
@@ -156,7 +162,7 @@ def usable(
 
     found = job()
     beside = None
-    if options.math == "ieee" and not options.deterministic:
+    if options.math in ("ieee", *EMULATED) and not options.deterministic:
         beside = interleaved_of(
             *arrays.values(), conj_a=conj_a, conj_b=conj_b, alpha=alpha, beta=beta, gpu=gpu
         )

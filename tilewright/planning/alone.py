@@ -17,7 +17,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from tilewright.model import DTYPES, Device, Problem, of_transposes
+from tilewright.model import DTYPES, EMULATED, Device, Problem, of_transposes
 from tilewright.planning import kin, vectors
 from tilewright.planning.gaussian import Process
 from tilewright.planning.vectors import WIDE
@@ -92,6 +92,11 @@ def by_own_routine(p: Problem) -> bool:
     return p.dtype.letter == "c" or (p.dtype.letter == "z" and min(p.m, p.n) <= THIN and p.k >= DEEP)
 
 
+def filed(p: Problem) -> str:
+    """The type of a problem, as its points are filed: its letter, or how its products are made of parts."""
+    return p.math if p.math in EMULATED else p.dtype.letter
+
+
 def point(p: Problem) -> Point:
     """The point of a product alone."""
     size = p.dtype.itemsize
@@ -100,8 +105,10 @@ def point(p: Problem) -> Point:
 
 
 def coordinates(letter: str, at: Point) -> Place:
-    """Where a product lies among the others: a distance of one is that at which one says little of another.
-    The weights were searched for, products held apart in turns (``python -m bench.foretold --hold``)."""
+    """Where a product of a type (``filed``) lies among the others: a distance of one is that at which one
+    says little of another. The weights were searched for, products held apart in turns
+    (``python -m bench.foretold --hold``)."""
+    letter = "s" if letter in EMULATED else letter
     if of_vector(at):
         return _coordinates_of_vector(letter, upright(at))
     size = DTYPES[letter].itemsize
@@ -203,9 +210,9 @@ def standing(stencil: str, p: Problem, device: Device) -> tuple[bool, float] | N
     whose = device.key if device.key in known else kin.nearest(device, known)
     if whose is None:
         return None
-    found = measured(whose, stencil, p.dtype.letter)
+    found = measured(whose, stencil, filed(p))
     if found is None:
-        others = any(measured(whose, other, p.dtype.letter) for other in table()[whose])
+        others = any(measured(whose, other, filed(p)) for other in table()[whose])
         return (False, 1.0) if others else None
     sure, gain = found.foretold(point(p))
     return sure >= 1, gain

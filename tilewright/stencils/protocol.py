@@ -156,8 +156,8 @@ def refused(stencil: Stencil, problem: Any, device: Device) -> str | None:
     """Why a stencil does not accept a problem, a list of products or a chain on a device; None if it does."""
     if stencil.custom:
         return stencil.accepts(problem, device)
-    if getattr(problem, "math", "ieee") not in stencil.maths:
-        return f"it multiplies in {' or '.join(stencil.maths)} and not in {problem.math}"
+    if (math := getattr(problem, "math", "ieee")) not in stencil.maths:
+        return f"it multiplies in {' or '.join(stencil.maths)} and not in {math}"
     if isinstance(problem, ChainProblem) != stencil.chains:
         return SEVERAL_PRODUCTS if stencil.chains else ONE_PRODUCT
     if stencil.chains:

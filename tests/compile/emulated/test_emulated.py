@@ -27,7 +27,8 @@ SMALL = {"tile_m": 64, "stages": 4, "band": 1024, "blocks": 132, "cut": 0}
         ("s:tt:67x72x140", "bf16x6", (0, 0, 1), 16, 1, {"stages": 5, "tile_m": 128}),
         # So short a sum that its bound is not met by fewer products of parts.
         ("s:nt:33x35x3", "bf16x6", (0, 1, 0), 4, 1, {}),
-        # Parts of a tile meet.
+        # Parts of a tile meet; then so many that blocks add up those of a team before they give.
+        ("s:tn:35x40x700", "bf16x3", (0, 0, 0), 16, 11, {"cut": 11, "blocks": 11, "stages": 3}),
         ("s:nn:60x100x600", "bf16x6", (0, 0, 0), 16, 3, {"cut": 3, "blocks": 3}),
     ],
 )

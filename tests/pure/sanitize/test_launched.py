@@ -58,6 +58,7 @@ NEEDS = {
     "ffma": "wgmma",
     "cfma": "wgmma",
     "pairs": "wgmma",
+    "emulated": "wgmma",
     "unaligned": "wgmma",
 }
 """What stencils need that not every device has."""
@@ -128,6 +129,7 @@ def test_every_type_of_a_stencil_is_launched(listed: Listed) -> None:
         "cfma": {"c"},
         "warpgroup": {"h", "b", "s"},
         "pairs": {"hc"},
+        "emulated": {"s"},
         "experts": {"h", "b", "hc"},
     }
     for kernel, feature in NEEDS.items():

@@ -4,8 +4,8 @@
 // parts, which tensor cores add up in float32. Of nine products of three parts the six largest are made (TERMS = 6), of four products
 // of two parts three: what is left out is below 2^-23, or 2^-14, of the whole.
 //
-//   device memory    A, B: float32, columns begin anywhere         C: float32
-//                      |  all threads of all blocks                  ^  words of 8 bytes, or of 4
+//   device memory    A, B: float32, columns begin anywhere         C: float32, the same
+//                      |  all threads of all blocks                  ^  32 neighbours of a column at a time
 //                      v                                            |
 //   workspace        PLANES of A and B: first, second, third parts  |
 //                      |  boxes of 64 along k                       |

@@ -66,11 +66,11 @@ INLINE void multiply_tiles(const Product &g, const Cut &cut, int warp, int lane)
             multiply_planes(sum, planes, turn, lane);
             UNROLL for (int i = 0; i < SUMMED; i++) number_of(total, i) += number_of(sum, i);
         }
+        if (CUT) meeting.add(total, walk);
         if (!walk.ends()) {
             meeting.give(total);
             continue;
         }
-        if (CUT) meeting.add(total, walk);
         store(g, total, Tile(tiles, walk.number), group, warp, lane);
     }
 }

@@ -1,4 +1,4 @@
-// The sums of a thread, and how they are stored: two neighbours of a column at a time, of which four lanes have a sector.
+// The sums of a thread, and how they are stored: 32 neighbours of a column by a warp at a time, wherever columns begin.
 #pragma once
 
 constexpr int STACKS = GROUP_N / 64;  // products of 64 rows of tensor cores that a group makes of a slice
@@ -9,29 +9,36 @@ constexpr int SUMMED = STACKS * (TILE_M / 2);
 
 INLINE float &number_of(Sums &sum, int i) { return sum[i / (TILE_M / 2)][i % (TILE_M / 2)]; }
 
-// PAIRED: columns of C begin at multiples of 8 bytes.
-template <bool PAIRED> INLINE void store(const Product &g, const Sums &sum, const Tile &tile, int group, int warp, int lane) {
-    const Scalars s = {scalar(g.alpha), scalar(g.beta)};
-    UNROLL for (int i = 0; i < STACKS; i++)
-        UNROLL for (int e = 0; e < 2; e++) {
-            const int n = tile.n + group * GROUP_N + i * 64 + warp % 4 * 16 + e * 8 + lane / 4;
-            if (n >= g.n) continue;
-            float *const column = g.c + n * g.ldc;
-            UNROLL for (int j = 0; j < TILE_M / 8; j++) {
-                const int m = tile.m + 8 * j + lane % 4 * 2;
-                const float low = sum[i][4 * j + 2 * e], high = sum[i][4 * j + 2 * e + 1];
-                if (PAIRED && m + 1 < g.m) {
-                    float2 *const at = (float2 *)(column + m), old = BETA != 0 ? *at : make_float2(0, 0);
-                    *at = make_float2(scaled(s, low, old.x), scaled(s, high, old.y));
-                    continue;
-                }
-                if (m < g.m) column[m] = scaled(s, low, BETA != 0 ? column[m] : 0.0f);
-                if (m + 1 < g.m) column[m + 1] = scaled(s, high, BETA != 0 ? column[m + 1] : 0.0f);
-            }
+// Numbers i of the lanes 4 j + q become numbers j of the lanes 4 i + q.
+INLINE void exchange(float (&x)[8], int lane) {
+    UNROLL for (int bit = 1; bit < 8; bit *= 2) {
+        const bool high = lane / 4 & bit;
+        UNROLL for (int i = 0; i < 8; i++) {
+            if (i & bit) continue;
+            const float found = __shfl_xor_sync(0xffffffff, high ? x[i] : x[i | bit], bit * 4);
+            x[i] = high ? found : x[i];
+            x[i | bit] = high ? x[i | bit] : found;
         }
+    }
 }
 
 INLINE void store(const Product &g, const Sums &sum, const Tile &tile, int group, int warp, int lane) {
-    if (((unsigned long long)g.c | g.ldc * 4) % 8 == 0) store<true>(g, sum, tile, group, warp, lane);
-    else store<false>(g, sum, tile, group, warp, lane);
+    const Scalars s = {scalar(g.alpha), scalar(g.beta)};
+    UNROLL for (int i = 0; i < STACKS; i++)
+        UNROLL for (int half = 0; half < 2; half++) {
+            // A lane has two neighbours of every eight rows of a column, and of eight columns one for each four lanes.
+            const int n = tile.n + group * GROUP_N + i * 64 + warp % 4 * 16 + half * 8;
+            float *const columns = g.c + n * g.ldc;
+            UNROLL for (int rows = 0; rows < TILE_M; rows += 32) {
+                float x[8];
+                UNROLL for (int e = 0; e < 8; e++) x[e] = sum[i][(rows / 8 + e / 2) * 4 + half * 2 + e % 2];
+                exchange(x, lane);
+                const int m = tile.m + rows + lane / 8 * 8 + lane % 4 * 2 + lane / 4 % 2;
+                UNROLL for (int e = 0; e < 8; e++) {
+                    if (m >= g.m || n + e >= g.n) continue;
+                    float *const at = columns + m + e * g.ldc;
+                    *at = scaled(s, x[e], BETA != 0 ? *at : 0.0f);
+                }
+            }
+        }
 }
