@@ -1,5 +1,5 @@
-"""Large products of float32 as sums of bfloat16, on a live GPU: right with every config and layout, as exact as
-the parts are, and what infinities become."""
+"""Large products of float32 as sums of bfloat16, on a live GPU: right with every config and layout, as exact
+as the parts are, and what infinities become."""
 
 from __future__ import annotations
 
@@ -51,9 +51,12 @@ def test_large_tiles_are_right_over_and_over(way: str, trans: str) -> None:
 @pytest.mark.parametrize("seed", range(64))
 def test_random_configs_are_right(seed: int) -> None:
     device, draw = devices.probe(), random.Random(seed)
+    m, n, k = (round(2 ** draw.uniform(0, 10)) for _ in "mnk")
     p = Problem(
         DTYPES["s"],
-        *(round(2 ** draw.uniform(0, 10)) for _ in "mnk"),
+        m,
+        n,
+        k,
         draw.choice("nt"),
         draw.choice("nt"),
         alpha=draw.choice(("1", "any")),
