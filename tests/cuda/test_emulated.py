@@ -129,9 +129,9 @@ def test_calls_run_it_where_it_gains_and_else_what_is_exact() -> None:
     import tilewright as tw
 
     a, b = torch.randn(2048, 2048, device="cuda"), torch.randn(2048, 2048, device="cuda")
-    assert tw.plan(a, b, math="bf16x6").stencil == "emulated"
+    assert tw.plan(a, b, math="bf16x6").plan.stencil == "emulated"
     torch.testing.assert_close(tw.matmul(a, b, math="bf16x6"), a @ b, rtol=1e-4, atol=1e-3)
     small, many = torch.randn(8, 8, device="cuda"), torch.randn(1000, 8, 8, device="cuda")
     for x, y in ((small, small), (many, many), (a[:, :1], b[:1])):
-        assert tw.plan(x, y, math="bf16x6").stencil != "emulated"
+        assert tw.plan(x, y, math="bf16x6").plan.stencil != "emulated"
         assert torch.equal(tw.matmul(x, y, math="bf16x6"), tw.matmul(x, y))
