@@ -35,7 +35,7 @@ import tilewright as tw
 from bench import lines
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.errors import CompileError
-from tilewright.model import DTYPES, Binary, Config, Device, Plan, Problem
+from tilewright.model import DTYPES, EMULATED, Binary, Config, Device, Plan, Problem
 from tilewright.planning import candidates, dispatch
 from tilewright.runtime import build, launch
 from tilewright.store import binaries
@@ -212,7 +212,7 @@ class Case:
 
     def add_call(self) -> Plan:
         """What a call runs that nobody forced."""
-        ours = tw.plan(self.x, self.y, out=self.out)
+        ours = tw.plan(self.x, self.y, out=self.out, math=self.problem.math)
         self._add(CALL, lambda: ours(self.x, self.y, out=self.out))
         return ours.plan
 
@@ -265,6 +265,7 @@ def lines_of(
     p = case.problem
     theirs = min((samples[name] for name in (CUBLAS, GEMV) if name in samples), key=statistics.median)
     about: lines.Line = {"kind": "alone", "problem": p.spelling, "layout": p.layout, "beta": p.beta}
+    about |= {"math": p.math} if p.math != "ieee" else {}
     about |= {
         "regime": dispatch.regime(p, device),
         "cublas_tflops": p.flops / statistics.median(theirs) * 1e-12,
@@ -328,6 +329,7 @@ def main() -> None:
     add = parser.add_argument
     add("what", choices=("random", "skinny", "near", "vectors"))
     add("--types", default="h,s,d,c,z", help="default: h,s,d,c,z")
+    add("--math", choices=("ieee", *EMULATED), default="ieee", help="how ours multiply, of type s alone")
     add("--count", type=int, default=100, help="shapes of a type (default: 100)")
     add("--seed", type=int, default=1, help="of what is drawn (default: 1)")
     add("--by", choices=("defaults", "calls", "both"), default="both")
@@ -351,7 +353,7 @@ def main() -> None:
         draws[options.what](letter, options.count, options.seed) for letter in lines.letters(options.types)
     ]
     # Types in turns: what ends at its limit has some of all.
-    asked = [p for p in chain.from_iterable(zip_longest(*every)) if p is not None]
+    asked = [p.with_(math=options.math) for p in chain.from_iterable(zip_longest(*every)) if p is not None]
     names = lines.words(options.stencils) or list(candidates.of(device))
     console = lines.console()
     found: list[lines.Line] = []
@@ -362,8 +364,10 @@ def main() -> None:
         for p in asked:
             if options.by != "defaults":
                 plan = dispatch.plan(p, device)
+                if plan.stencil is None and p.math != "ieee":
+                    plan = dispatch.plan(p.with_(math="ieee"), device)
                 if plan.stencil is not None and plan.config is not None:
-                    calls[p] = pool.submit(prepared, p, plan.stencil, plan.config, device)
+                    calls[p] = pool.submit(prepared, plan.problem, plan.stencil, plan.config, device)
             for name in names if options.by != "calls" else ():
                 if candidates.refusal(STENCILS[name], p, device) is None:
                     jobs[p].append(pool.submit(made, p, name, device, options.tries))
