@@ -261,10 +261,10 @@ def parser(command: str, description: str | None, sizes: str, example: str) -> a
     return made
 
 
-def draws(made: argparse.ArgumentParser) -> None:
+def draws(made: argparse.ArgumentParser, types: str = "h,b") -> None:
     """The options of who draws shapes of several types."""
     add = made.add_argument
-    add("--types", default="h,b", help="default: h,b")
+    add("--types", default=types, help=f"default: {types}")
     add("--draw", type=int, default=0, help="random shapes beside the sizes (default: 0)")
     add("--least", type=int, default=1024, help="the least extent that is drawn (default: 1024)")
     add("--seed", type=int, default=1, help="of what is drawn (default: 1)")

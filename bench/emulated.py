@@ -36,11 +36,12 @@ def config_of(name: str, p: Problem, device: Device) -> Config:
 def asked(options: argparse.Namespace) -> list[Problem]:
     """The products of the sizes that are listed, and of those that are drawn."""
     orders, maths = lines.words(options.trans), lines.words(options.maths)
-    drawn = beside.drawn([(order, "s") for order in orders], options.draw, options.seed, options.least, 1)
-    sized = chain(product(lines.words(options.sizes), orders), ((size, order) for order, _, size in drawn))
+    kinds = list(product(orders, lines.letters(options.types)))
+    drawn = beside.drawn(kinds, options.draw, options.seed, options.least, 1)
+    listed = ((*kind, size) for size, kind in product(lines.words(options.sizes), kinds))
     found = (
-        Problem.parse(f"s:{order}:{beside.cubic(size)}", math=math)[0]
-        for size, order in sized
+        Problem.parse(f"{letter}:{order}:{beside.cubic(size)}", math=math)[0]
+        for order, letter, size in chain(listed, drawn)
         for math in maths
     )
     return [p for p in found if p.flops <= options.most]
@@ -62,14 +63,15 @@ def errors(torch: Any, p: Problem, ways: Mapping[str, beside.Way]) -> Iterator[l
     """How far products are from those in float64: of each config, and of cuBLAS."""
     for data in DATA:
         draw = torch.randn if data == "normal" else torch.rand
-        stored = [draw(columns, rows, device="cuda") for rows, columns in p.stored[:2]]
+        kind, wide = getattr(torch, p.dtype.name), torch.complex128 if p.dtype.is_complex else torch.float64
+        stored = [draw(columns, rows, device="cuda", dtype=kind) for rows, columns in p.stored[:2]]
         left, right = beside.seen(stored[1], p.trans_b), beside.seen(stored[0], p.trans_a)
-        exact = torch.mm(left.double(), right.double())
-        size = torch.mm(left.double().abs(), right.double().abs())
+        exact = torch.mm(left.to(wide), right.to(wide))
+        size = torch.mm(left.to(wide).abs(), right.to(wide).abs())
         line: lines.Line = {"kind": "errors", "problem": p.spelling, "math": p.math, "data": data}
         made = {}
         for name, (stencil, config, binary) in ways.items():
-            out = torch.empty(p.n, p.m, device="cuda")
+            out = torch.empty(p.n, p.m, device="cuda", dtype=kind)
             addresses = tuple(x.data_ptr() for x in (*stored, out))
             bound = launch.bind(stencil, modules.load(binary), p, config, (1, 0), addresses)
             bound(torch.cuda.current_stream().cuda_stream)
@@ -79,7 +81,7 @@ def errors(torch: Any, p: Problem, ways: Mapping[str, beside.Way]) -> Iterator[l
             made[name] = torch.mm(left, right)
         torch.backends.cuda.matmul.allow_tf32 = False
         for name, x in made.items():
-            off = (x.double() - exact).abs() / size / UNIT
+            off = (x.to(wide) - exact).abs() / size / UNIT
             line[name] = {
                 "largest": round(float(off.max()), 3),
                 "rms": round(float((off * off).mean().sqrt()), 4),
@@ -90,7 +92,7 @@ def errors(torch: Any, p: Problem, ways: Mapping[str, beside.Way]) -> Iterator[l
 def main() -> None:
     """Measure, print and keep."""
     parser = beside.parser("emulated", __doc__, "8192,4096,2048", "default/stages=3")
-    beside.draws(parser)
+    beside.draws(parser, "s")
     parser.add_argument("--maths", default=",".join(EMULATED), help="default: all")
     parser.add_argument("--most", type=float, default=1e14, help="operations of a product (default: 1e14)")
     options = parser.parse_args()

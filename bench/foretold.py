@@ -47,6 +47,8 @@ LOW = 0.98
 DATA = Path(alone.__file__).parent / "data" / "alone.json"
 PADDED = re.compile(r"ld(\d+),(\d+),(\d+)(?:\+align(?P<align>\d+))?")
 """A ``Problem.layout`` of matrices with elements between their columns, or that begin anywhere."""
+LETTERS = (*DTYPES, *(f"{letter} {math}" for letter in "sc" for math in EMULATED))
+"""Types, as points of theirs are filed."""
 Product = tuple[str, Problem]
 """The key of a device, and what was multiplied on it."""
 Gains = dict[Product, dict[str, float]]
@@ -135,7 +137,7 @@ def verdicts(
         (stencil, letter): measured
         for stencils in table.values()
         for stencil, letters in stencils.items()
-        for letter in (*DTYPES, *EMULATED)
+        for letter in LETTERS
         if (measured := alone.points(letters, letter)) is not None
     }
     judged = []
@@ -247,7 +249,7 @@ def by_draws(files: Sequence[Path], table: Mapping[str, Any]) -> list[Line]:
             point = (product[0], letter, *_hashable(row)[:-1])
             found[product] = gains.get(product, {}) | shipped.get(point, {})
         judged += verdicts(found, without(table, products), library)
-    letters = [*DTYPES, *EMULATED]
+    letters = list(LETTERS)
     return sorted(judged, key=lambda line: letters.index(line["type"]))
 
 

@@ -209,14 +209,17 @@ def emulated(device: Device) -> Iterator[Job]:
     numbers one by one, results of aligned columns and of others, and tiles that are cut."""
     stencil = STENCILS["emulated"]
     forms: tuple[tuple[str, dict[str, int]], ...] = (
-        ("nn:392x456x264", {"tile_m": 128, "stages": 4}),
-        ("tn:391x459x205", {"tile_m": 192, "stages": 5}),
-        ("nt:391x459x205", {"tile_m": 64, "stages": 9}),
-        ("tt:200x136x840", {"tile_m": 64, "stages": 4, "cut": 1, "blocks": 3}),
+        ("s:nn:392x456x264", {"tile_m": 128, "stages": 4}),
+        ("s:tn:391x459x205", {"tile_m": 192, "stages": 5}),
+        ("s:nt:391x459x205", {"tile_m": 64, "stages": 9}),
+        ("s:tt:200x136x840", {"tile_m": 64, "stages": 4, "cut": 1, "blocks": 3}),
+        ("c:nc:196x228x132", {"tile_m": 128, "stages": 4}),
+        ("c:jn:195x229x101", {"tile_m": 192, "stages": 5, "cut": 1}),
     )
     for turn, ((text, fixed), math) in enumerate(product(forms, stencil.maths)):
-        (problem,) = Problem.parse(f"s:{text}", alpha="any", beta=("any", "0")[turn // 2 % 2], math=math)
+        (problem,) = Problem.parse(text, alpha="any", beta=("any", "0")[turn // 2 % 2], math=math)
         if stencil.accepts(problem, device) is not None:
             continue
         config = stencil.default(problem, device).with_(**({"cut": 0, "blocks": 2} | fixed))
-        yield made(stencil, problem, config, f"emulated_{text[:2]}_{math}_{turn}", device)
+        name = f"emulated_{text[0]}_{text[2:4]}_{math}_{turn}"
+        yield made(stencil, problem, config, name, device)

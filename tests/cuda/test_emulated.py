@@ -31,11 +31,12 @@ def served() -> None:
         pytest.skip("the device has no products of warp groups")
 
 
-@pytest.mark.parametrize("trans", ["nn", "nt", "tn", "tt"])
+@pytest.mark.parametrize("text", ["s:nn", "s:nt", "s:tn", "s:tt", "c:nc", "c:jn", "c:tt"])
 @pytest.mark.parametrize("way", EMULATED)
-def test_large_tiles_are_right_over_and_over(way: str, trans: str) -> None:
+def test_large_tiles_are_right_over_and_over(way: str, text: str) -> None:
     """Few blocks, each with many tiles, so that rings and bands go round."""
-    p = Problem.parse(f"s:{trans}:1099x1213x603", alpha="any", beta="any", align=4, math=way)[0]
+    align = DTYPES[text[0]].itemsize
+    p = Problem.parse(f"{text}:1099x1213x603", alpha="any", beta="any", align=align, math=way)[0]
     p = padded(p, (0, 1, 2))
     assert STENCIL.accepts(p, devices.probe()) is None
     for fixed in (
@@ -52,16 +53,17 @@ def test_large_tiles_are_right_over_and_over(way: str, trans: str) -> None:
 def test_random_configs_are_right(seed: int) -> None:
     device, draw = devices.probe(), random.Random(seed)
     m, n, k = (round(2 ** draw.uniform(0, 10)) for _ in "mnk")
+    letter = "sc"[seed // 4 % 2]
     p = Problem(
-        DTYPES["s"],
+        DTYPES[letter],
         m,
         n,
         k,
-        draw.choice("nt"),
-        draw.choice("nt"),
+        draw.choice("nt" if letter == "s" else "ntcj"),
+        draw.choice("nt" if letter == "s" else "ntcj"),
         alpha=draw.choice(("1", "any")),
         beta=draw.choice(("0", "1", "any")),
-        align=draw.choice((4, 8, 16)),
+        align=draw.choice((4, 8, 16) if letter == "s" else (8, 16)),
         math=draw.choice([*EMULATED]),
     )
     p = padded(p, (draw.randrange(9), draw.randrange(9), draw.randrange(9)))

@@ -129,7 +129,7 @@ def test_every_type_of_a_stencil_is_launched(listed: Listed) -> None:
         "cfma": {"c"},
         "warpgroup": {"h", "b", "s"},
         "pairs": {"hc"},
-        "emulated": {"s"},
+        "emulated": {"s", "c"},
         "experts": {"h", "b", "hc"},
     }
     for kernel, feature in NEEDS.items():

@@ -14,8 +14,15 @@ import numpy as np
 from tilewright.model import EMULATED, Config, Device, Problem
 from tilewright.space import Space
 from tilewright.stencils.cuda import cuts
-from tilewright.stencils.cuda.emulated.needs import SLICE, TILE_N, slices, split_bytes, stage_bytes
-from tilewright.stencils.cuda.warpgroup.needs import LINE, tiles
+from tilewright.stencils.cuda.emulated.needs import (
+    SLICE,
+    TILE_N,
+    slices,
+    split_bytes,
+    stage_bytes,
+    tiles_of,
+)
+from tilewright.stencils.cuda.warpgroup.needs import LINE
 
 Columns = Mapping[str, Any]
 SETTLED = {"band": 2048}
@@ -23,10 +30,10 @@ SETTLED = {"band": 2048}
 RATE = 2048
 """Multiply-adds of an SM in a clock."""
 POWER = 1.16
-"""Times longer that products of random numbers take. This and all below is from 1,300 times of 116 products of
-8 us to 11 ms on an H200, in clocks of 1.98 GHz: half of them within a tenth, and what the model chooses of six
-configs of each takes 1.011 times as long as the best. Fitted to either half of the products it is 1.005 and
-1.024 on the other."""
+"""Times longer that products of random numbers take. This and all below is from 1,300 times of 116 products
+of 8 us to 11 ms on an H200, in clocks of 1.98 GHz: half of them within a tenth, and what the model chooses of
+six configs of each takes 1.011 times as long as the best. Fitted to either half of the products it is 1.005
+and 1.024 on the other."""
 BANKS = 120
 """Bytes of shared memory that an SM moves in a clock."""
 ROUND = 1200
@@ -68,9 +75,9 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     # What comes while the slots of a slice are read is there in time; the rest is waited for.
     slice_clocks = slice_clocks + np.maximum(ROUND - (stages - parts) * slice_clocks / parts, 0)
     slice_clocks = slice_clocks * (1 + 0.01 / (stages - parts))
-    written = p.dtype.itemsize * tile_m * TILE_N
+    written = 4 * tile_m * TILE_N
     stored = written * (1 + (p.beta != "0")) / STORED
-    count = tiles(p, tile_m, TILE_N)
+    count = tiles_of(p, tile_m)
     whole, joined = cuts.clocks(
         count, columns["blocks"], slices(p), columns["cut"], slice_clocks, ASKEW, stored, written
     )

@@ -39,6 +39,9 @@
 #ifndef TERMS
 #define TERMS 6  // products of bfloat16 that make one of float32: 6 of three parts each, or 3 of two
 #endif
+#ifndef PAIRS
+#define PAIRS 0  // whether numbers are complex, pairs of real ones, which tensor cores multiply
+#endif
 #include "lib/problem.cuh"
 
 // ---- the parameters of the space ----------------------------------------------------------------

@@ -10,7 +10,8 @@ struct Counters {
 };
 constexpr int IN_FRONT = 128;  // bytes of them
 
-// What the kernel is called with beside the tensor maps. `band`: tiles that a band has along n. `to_a`, `to_b`: where planes lie in
+// What the kernel is called with beside the tensor maps. Of complex numbers `n` and `k` are those of the real product (split.cuh), and
+// `lda`, `ldb` and `ldc` count complex numbers. `band`: tiles that a band has along n. `to_a`, `to_b`: where planes lie in
 // the workspace, in bytes. `pieces`: of both operands, the first `pieces_a` of A.
 struct Product {
     const float *a, *b;

@@ -13,12 +13,11 @@ from tilewright.space import Param, Rule
 from tilewright.stencils.cuda import cuts, limits
 from tilewright.stencils.cuda.emulated.needs import (
     SLICE,
-    TILE_N,
     planes_of,
     shared_bytes,
     slices,
+    tiles_of,
 )
-from tilewright.stencils.cuda.warpgroup.needs import tiles
 
 TILE_M = (64, 128, 192)
 STAGES = (3, 4, 5, 6, 7, 8, 9)
@@ -52,6 +51,6 @@ def rules(p: Problem, device: Device) -> Iterator[Rule]:
 
     def waves(tile_m: Any, blocks: Any) -> tuple[Any, Any]:
         """Tiles, and how many there are at a time."""
-        return tiles(p, tile_m, TILE_N), blocks
+        return tiles_of(p, tile_m), blocks
 
     yield from cuts.rules(waves, lambda: slices(p))

@@ -1,11 +1,12 @@
-"""Large products of float32 by tensor cores of bfloat16, nearly as exact as float32 or coarser.
+"""Large products of float32 and complex64 by tensor cores of bfloat16, as exact as float32 or coarser.
 
 A number is split into bfloat16 parts, of which each has what those before it leave: three hold all 24 bits of
 a float32, two hold 16. A product of two numbers is the sum of the products of their parts, and the least of
 these are left out: G. Henry, P. T. P. Tang and A. Heinecke, "Leveraging the bfloat16 artificial intelligence
 datatype for higher-precision computations" (2019). The launch splits both operands into its workspace first,
 wherever columns of theirs begin, and multiplies planes of parts from there by a loop as that of
-``warpgroup``, in which a plane of a slice comes once for all products that it is a factor of.
+``warpgroup``, in which a plane of a slice comes once for all products that it is a factor of. A product of
+complex numbers is one of real ones with twice the k and twice the columns.
 
     tile_m   rows of a tile of C, which has 128 columns
     stages   slices of planes in shared memory, of 64 along k
@@ -38,12 +39,13 @@ from tilewright.stencils.cuda.emulated.needs import (
     front_of,
     operands,
     planes_of,
+    real,
     shared_bytes,
+    tiles_of,
 )
 from tilewright.stencils.cuda.emulated.space import params, rules
 from tilewright.stencils.cuda.large import LargeStencil, unfit
 from tilewright.stencils.cuda.source import ARGUED, asked, chosen, written
-from tilewright.stencils.cuda.warpgroup.needs import tiles
 from tilewright.stencils.protocol import CostModel
 from tilewright.targets.cuda.arguments import (
     A,
@@ -59,15 +61,15 @@ from tilewright.targets.cuda.arguments import (
 
 SMALLEST = 1
 """Extents from which it multiplies: nothing else does so, whatever of a tile is empty."""
-LARGEST = 2**30
+LARGEST = 2**29
 """Extents, and tiles of a product."""
 MOST = 2**33
 """Bytes of the workspace: two squares of 26,754 rows in three parts."""
 
 
 class EmulatedStencil(LargeStencil):
-    """``emulated``: one large product of float32 as sums of bfloat16, as the five functions of the
-    protocol."""
+    """``emulated``: one large product of float32 or complex64 as sums of bfloat16, as the five functions of
+    the protocol."""
 
     name = "emulated"
     maths = tuple(EMULATED)
@@ -76,7 +78,7 @@ class EmulatedStencil(LargeStencil):
         p = problem
         if p.math not in EMULATED:
             return f"products in {p.math} are not made of bfloat16; {' and '.join(EMULATED)} are"
-        reason = other_type(p, ("s",)) or unserved(p, device) or no_warp_groups(device)
+        reason = other_type(p, ("s", "c")) or unserved(p, device) or no_warp_groups(device)
         if reason := reason or unfit(p, SMALLEST, LARGEST, SLICE):
             return reason
         if (size := operands(p, 0)[2]) > MOST:
@@ -97,14 +99,15 @@ class EmulatedStencil(LargeStencil):
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         # What tensor cores multiply is bfloat16, whatever memory holds.
-        asked_for = asked(problem) | {"TYPE_BITS": 16, "BRAIN": 1, "TERMS": EMULATED[problem.math].terms}
-        return written("emulated", asked_for | chosen(config, ARGUED) | {"CUT": int(config["cut"] > 0)})
+        halves = {"TYPE_BITS": 16, "BRAIN": 1, "COMPLEX": 0, "PAIRS": int(problem.dtype.is_complex)}
+        how = halves | {"TERMS": EMULATED[problem.math].terms, "CUT": int(config["cut"] > 0)}
+        return written("emulated", asked(problem) | chosen(config, ARGUED) | how)
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         p, c = problem, config
         a, b, size = operands(p, front_of(p, c))
         leading = zip("abc", (p.lda, p.ldb, p.ldc), strict=True)
-        sizes = (Scalar(x, "i", getattr(p, x)) for x in ("m", "n", "k"))
+        sizes = (Scalar(x, "i", getattr(real(p), x)) for x in ("m", "n", "k"))
         return (
             Struct(
                 "Product",
@@ -129,7 +132,7 @@ class EmulatedStencil(LargeStencil):
         p, c = problem, config
         # Blocks without a tile split, too.
         a, b, _ = operands(p, 0)
-        needed = max(int(tiles(p, c["tile_m"], TILE_N)), a.pieces + b.pieces)
+        needed = max(int(tiles_of(p, c["tile_m"])), a.pieces + b.pieces)
         return Launch(
             # Tiles that are cut may be fewer than those who share them.
             grid=(max(min(c["blocks"], needed), cut_of(p, c).workers), 1, 1),
@@ -140,13 +143,12 @@ class EmulatedStencil(LargeStencil):
 
 def _map(p: Problem, operand: int, found: Planes, columns: int) -> TensorMap:
     """The planes of an operand in the workspace, in boxes of a line of rows and so many columns."""
-    rows, cols = p.stored[operand]
     return TensorMap(
         f"map_{'ab'[operand]}",
         operand,
         "bfloat16",
-        (rows, cols, planes_of(p)),
-        (found.leading * 2, found.leading * 2 * cols),
+        (found.rows, found.columns, planes_of(p)),
+        (found.leading * 2, found.leading * 2 * found.columns),
         (SLICE, columns, 1),
         swizzle=128,
         promotion=256,
