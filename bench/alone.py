@@ -6,8 +6,8 @@ skinny     rank-k updates, thin and small products of a list
 near       neighbours of that list, each extent 0.6 to 1.6 times as long, at random
 vectors    matrices times vectors: m or n is 1, the other extents as of ``random``, one of them over 64
 
-Each product is timed by PyTorch (a matrix times a vector by ``mm`` and by ``mv``, of which the faster
-counts) and, in turns with that, by the default of every stencil that accepts it
+Each product, or with ``--beta 1`` its sum with C, is timed by PyTorch (a matrix times a vector by ``mm`` and
+by ``mv``, of which the faster counts) and, in turns with that, by the default of every stencil that accepts it
 (``--by defaults``), by what a call runs (``--by calls``), or both. A line of the file is one way of one
 product: the ratio is PyTorch's time over that way's, so more than 1 is faster than cuBLAS. Lines of defaults
 are what ``python -m bench.classes`` makes the planner's data of. All launches of a sample are queued before
@@ -194,9 +194,13 @@ class Case:
         x = self.b.view(p.n, p.k) if not p.transposed_b else self.b.view(p.k, p.n).t()
         y = self.a.view(p.k, p.m) if not p.transposed_a else self.a.view(p.m, p.k).t()
         self.x, self.y = x, y
+        # What products are added to, which is the same when each of them is compared.
+        self.old = a[: p.m * p.n].view(p.n, p.m) if p.beta != "0" else None
         self.runs: dict[str, Run] = {CUBLAS: lambda: torch.mm(x, y, out=self.want)}
+        if self.old is not None:
+            self.runs = {CUBLAS: partial(self.want.copy_(self.old).addmm_, x, y)}
         self.runs[CUBLAS]()
-        if 1 in (p.m, p.n):
+        if 1 in (p.m, p.n) and self.old is None:
             matrix, vector = (y.t(), x[0]) if p.n == 1 else (x, y[:, 0])
             self.runs[GEMV] = partial(torch.mv, matrix, vector, out=self.want.view(-1))
             self.runs[GEMV]()
@@ -207,16 +211,24 @@ class Case:
         stream = self.torch.cuda.current_stream().cuda_stream
         places = self.a.data_ptr(), self.b.data_ptr(), self.out.data_ptr()
         loaded = modules.load(way.binary)
-        bound = launch.bind(STENCILS[way.stencil], loaded, self.problem, way.config, (1, 0), places)
+        scalars = (1, 0 if self.old is None else 1)
+        bound = launch.bind(STENCILS[way.stencil], loaded, self.problem, way.config, scalars, places)
         self._add(way.label, partial(bound, stream))
 
     def add_call(self) -> Plan:
         """What a call runs that nobody forced."""
-        ours = tw.plan(self.x, self.y, out=self.out, math=self.problem.math)
-        self._add(CALL, lambda: ours(self.x, self.y, out=self.out))
+        out, math = self.out, self.problem.math
+        if self.old is None:
+            ours = tw.plan(self.x, self.y, out=out, math=math)
+            self._add(CALL, lambda: ours(self.x, self.y, out=out))
+        else:
+            ours = tw.plan(self.x, self.y, out, beta=1, out=out, math=math)
+            self._add(CALL, lambda: ours(self.x, self.y, out, out=out))
         return ours.plan
 
     def _add(self, name: str, run: Run) -> None:
+        if self.old is not None:
+            self.out.copy_(self.old)
         run()
         ends = [(t.view(-1)[:CHECKED], t.view(-1)[-CHECKED:]) for t in (self.out, self.want)]
         off = [float((x - y).abs().max() / y.abs().max()) for x, y in zip(*ends, strict=True)]
@@ -330,6 +342,7 @@ def main() -> None:
     add("what", choices=("random", "skinny", "near", "vectors"))
     add("--types", default="h,s,d,c,z", help="default: h,s,d,c,z")
     add("--math", choices=("ieee", *EMULATED), default="ieee", help="how ours multiply, of type s alone")
+    add("--beta", choices=("0", "1"), default="0", help="whether products are added to what there is")
     add("--count", type=int, default=100, help="shapes of a type (default: 100)")
     add("--seed", type=int, default=1, help="of what is drawn (default: 1)")
     add("--by", choices=("defaults", "calls", "both"), default="both")
@@ -353,7 +366,11 @@ def main() -> None:
         draws[options.what](letter, options.count, options.seed) for letter in lines.letters(options.types)
     ]
     # Types in turns: what ends at its limit has some of all.
-    asked = [p.with_(math=options.math) for p in chain.from_iterable(zip_longest(*every)) if p is not None]
+    asked = [
+        p.with_(math=options.math, beta=options.beta)
+        for p in chain.from_iterable(zip_longest(*every))
+        if p is not None
+    ]
     names = lines.words(options.stencils) or list(candidates.of(device))
     console = lines.console()
     found: list[lines.Line] = []

@@ -88,7 +88,7 @@ def _as_default(line: Line, p: Problem, device: Device) -> float | None:
 
 def problem_of(line: Line) -> Problem | None:
     """What a line was timed on; None where its layout is none of a product alone."""
-    p = Problem.parse(line["problem"], math=line.get("math", "ieee"))[0]
+    p = Problem.parse(line["problem"], math=line.get("math", "ieee"), beta=line.get("beta", "0"))[0]
     layout = line.get("layout", "packed")
     if layout == "packed":
         return p
@@ -107,7 +107,7 @@ def gathered(found: Gains) -> dict[str, Any]:
             units = None if p.layout == "packed" else alone.point(p).units
             for stencil, gain in gains.items():
                 rows = table.setdefault(device, {}).setdefault(stencil, {}).setdefault(alone.filed(p), [])
-                rows.append([*p.extents, p.trans, "0", units, round(gain, 3)])
+                rows.append([*p.extents, p.trans, alone.point(p).beta, units, round(gain, 3)])
     return table
 
 
