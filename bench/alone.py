@@ -7,8 +7,8 @@ near       neighbours of that list, each extent 0.6 to 1.6 times as long, at ran
 vectors    matrices times vectors: m or n is 1, the other extents as of ``random``, one of them over 64
 
 Each product, or with ``--beta 1`` its sum with C, is timed by PyTorch (a matrix times a vector by ``mm`` and
-by ``mv``, of which the faster counts) and, in turns with that, by the default of every stencil that accepts it
-(``--by defaults``), by what a call runs (``--by calls``), or both. A line of the file is one way of one
+by ``mv``, of which the faster counts) and, in turns with that, by the default of every stencil that accepts
+it (``--by defaults``), by what a call runs (``--by calls``), or both. A line of the file is one way of one
 product: the ratio is PyTorch's time over that way's, so more than 1 is faster than cuBLAS. Lines of defaults
 are what ``python -m bench.classes`` makes the planner's data of. All launches of a sample are queued before
 the first of them begins, so the host's time does not count; operands that fit into the second level of cache
