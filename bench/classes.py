@@ -31,7 +31,7 @@ from rich.table import Table
 from bench import lines
 from bench.lines import Line
 from tilewright.catalog import STENCILS
-from tilewright.model import DTYPES, Problem
+from tilewright.model import Problem
 from tilewright.planning import classes, neighbours
 from tilewright.planning.neighbours import Point
 from tilewright.targets.cuda.capability import named
@@ -126,25 +126,22 @@ class Judge:
 
     def __init__(self, points: Mapping[str, Any], cells: Mapping[str, Any]):
         self._cells = cells
-        self._devices = list(points)
-        self._measured = {
-            (device, part, letter): neighbours.points(letters, letter)
-            for device, parts in points.items()
-            for part, letters in parts.items()
-            for letter in DTYPES
-        }
+        self._measured = {device: neighbours.Known(parts) for device, parts in points.items()}
 
     def standing(self, device: str, line: Line) -> tuple[bool, float]:
         """The same as the planner's of the problem of a line; a device that was not measured goes by the
         first one that was."""
-        device = device if device in self._devices else next(iter(self._devices), device)
+        device = device if device in self._measured else next(iter(self._measured), device)
         if not is_batch(line):
             cell = classes.cell(self._cells.get(device, {}).get(line["stencil"], {}), line["class"])
             return (False, 0.0) if cell is None else (cell["wins"], cell["median"])
-        found = self._measured.get((device, line["stencil"], line["problem"].partition(":")[0]))
+        known = self._measured.get(device)
+        if known is None or line["stencil"] not in known.parts:
+            return False, 0.0
+        found = known.foretold(line["stencil"], line["problem"].partition(":")[0], point_of(line))
         if found is None:
             return False, 0.0
-        sure, gain = found.foretold(point_of(line))
+        sure, gain = found
         return sure >= 1, gain
 
 

@@ -40,6 +40,7 @@ EXEMPT = {
     "planning.alone.measured": "what ships",
     "planning.neighbours.table": "what ships",
     "planning.neighbours.measured": "what ships",
+    "planning.neighbours.place": "arithmetic",
     "planning.processors.table": "what ships",
     "planning.processors.measured": "what ships",
     "runtime.build._loaded": "loaded code, which callers may hold",

@@ -44,24 +44,47 @@ def test_a_point_tells_how_the_operands_lie() -> None:
 def test_what_is_alike_lies_together() -> None:
     here = Point(9, 7, 5, "nn", "0", "", False, "memory")
 
-    def away(letter: str = "s", **changes: Any) -> float:
-        there = neighbours.coordinates(letter, here._replace(**changes))
-        return float(np.linalg.norm(np.subtract(there, neighbours.coordinates(letter, here))))
+    def away(letter: str = "s", part: str = "tiny", **changes: Any) -> float:
+        there = (part, letter, here._replace(**changes))
+        both = neighbours.coordinates([("tiny", "s", here), there])
+        return float(np.linalg.norm(both[0] - both[1]))
 
     assert away() == 0
     assert away(m=10) < away(m=18) < away(m=72)
     assert away(trans="tn") < away(beta="any") < away(where="few")
     assert away(trans="jn") == 0
+    assert away(part="tiny unaligned") < away(part="tiny by pointers")
+    assert away("h") < away("z")
+    assert away("c") < away("z")
     # An odd number of rows is another matter than an even one where an access is wider than an element.
-    assert away(m=8) > abs(np.log2(9 / 8))
+    assert away(m=11) < away(m=12)
+
+
+def test_where_a_problem_lies_does_not_depend_on_the_others() -> None:
+    row = Point(1, 700, 90, "nc", "any", "B", False, "memory")
+    column = Point(700, 1, 90, "jt", "any", "A", False, "memory")
+    points = [
+        row,
+        column,
+        Point(3, 4, 0, "nn", "0", "", True, "few"),
+        Point(65, 9, 300, "tt", "0", "", False, "alone"),
+    ]
+    placed = [
+        (part, letter, at) for at in points for part in ("inner", "inner unaligned") for letter in DTYPES
+    ]
+    together = neighbours.coordinates(placed)
+    assert np.isfinite(together).all()
+    for one, where in zip(placed, together, strict=True):
+        assert np.array_equal(neighbours.coordinates([one])[0], where)
+    # A C of one row is turned, and its matrix with it.
+    assert np.array_equal(together[: len(placed) // 4], together[len(placed) // 4 : len(placed) // 2])
 
 
 def test_a_stencil_of_vectors_alone_may_gain_little_for_sure() -> None:
     """Where all around gain a seventh it is counted on, and nothing is where others lie."""
     sizes = [(2**e, 2**f) for e in range(6, 13) for f in range(6, 13)]
     rows = [[m, 1, k, "tn", "0", "", False, "memory", 1.15] for m, k in sizes]
-    known = neighbours.points({"d": rows}, "d")
-    assert isinstance(known, neighbours.OfVectors)
+    known = neighbours.OfVectors("d", [(Point(*row[:-1]), row[-1]) for row in rows])
     here = Point(700, 1, 900, "tn", "0", "", False, "memory")
     assert known.foretold(here)[0] > 1
     turned = here._replace(m=1, n=700, trans="nn")
@@ -69,8 +92,11 @@ def test_a_stencil_of_vectors_alone_may_gain_little_for_sure() -> None:
     for other in (here._replace(trans="nn"), here._replace(where="cached"), here._replace(where="alone")):
         assert known.foretold(other)[0] < 1
     # A stencil that serves others, too, goes by what is nearest.
-    both = neighbours.points({"d": [*rows, [70, 70, 70, "nn", "0", "", False, "memory", 1.15]]}, "d")
-    assert isinstance(both, neighbours.Measured)
+    matrix = [70, 70, 70, "nn", "0", "", False, "memory", 1.15]
+    device = neighbours.Known({"vector": {"d": rows}, "inner": {"d": [*rows, [70, *rows[0][1:]], matrix]}})
+    assert device.foretold("vector", "d", here) == known.foretold(here)
+    assert device.foretold("inner", "d", here) != known.foretold(here)
+    assert device.foretold("vector", "s", here) is None
 
 
 def test_a_long_product_alone_lies_apart() -> None:
@@ -113,8 +139,8 @@ def test_each_part_counts_from_the_most_similar_device_that_has_it(monkeypatch: 
         "h100": {"tiny": {"s": [[*row, 0.5]]}, "tiny unaligned": {"s": [[*row, 0.25]]}},
     }
     pretend(monkeypatch, held)
-    assert standing("tiny", problem) == (True, 2.0)
-    assert standing("tiny", replace(problem, align=4)) == (False, 0.25)
+    assert standing("tiny", problem) == (True, pytest.approx(2.0, rel=0.05))
+    assert standing("tiny", replace(problem, align=4)) == (False, pytest.approx(0.3, rel=0.1))
     assert standing("tiny", replace(problem, pointers=True)) is None
     # Of another type nothing is known.
     assert standing("tiny", replace(problem, dtype=DTYPES["z"])) == (False, 0.0)
@@ -146,27 +172,61 @@ def test_batches_alone_promise_nothing_of_products_that_are_alone() -> None:
     """Batches that gain are the nearest points, but a slow product that is alone has its say, too."""
     batch = Point(56, 1455, 35, "tt", "0", "", False, "memory")
     alone = batch._replace(where="alone")
-    gains = [(batch._replace(m=m), 8.0) for m in range(50, 60)]
-    assert neighbours.Measured("h", gains).foretold(alone)[0] > 1
-    found = neighbours.Measured("h", [*gains, (alone._replace(m=8, n=4000), 0.5)])
-    sure, gain = found.foretold(alone)
+    gains = [(("panel", "h", batch._replace(m=m)), 8.0) for m in range(50, 60)]
+    found = neighbours.Measured([*gains, (("panel", "h", alone._replace(m=40)), 0.5)])
+    sure, gain = found.foretold("panel", "h", alone)
     assert sure < 1
-    assert gain == pytest.approx(0.5)
-    assert found.foretold(batch)[0] > 1
+    assert gain < 1
+    assert found.foretold("panel", "h", batch)[0] > 1
 
 
 def test_gains_are_doubted_where_they_differ_and_far_away() -> None:
     here = Point(16, 16, 16, "nn", "0", "", False, "memory")
 
     def sure(*gains: float, at: Point = here) -> float:
-        return neighbours.Measured("s", [(here, gain) for gain in gains]).foretold(at)[0]
+        return known(*gains).foretold("tiny", "s", at)[0]
 
-    assert sure(1.5, 1.5) == pytest.approx(1.5)
+    def known(*gains: float) -> neighbours.Measured:
+        return neighbours.Measured([(("tiny", "s", here), gain) for gain in gains])
+
+    assert 1.1 < sure(1.5, 1.5) < 1.5
     assert sure(1.5, 1.5, at=here._replace(m=32)) < 1.5
     # Their mean is a gain, and so is what is expected, but it cannot be counted on.
-    assert sure(2.0, 0.8) < 1 < neighbours.Measured("s", [(here, 2.0), (here, 0.8)]).foretold(here)[1]
+    assert sure(2.0, 0.8) < 1 < known(2.0, 0.8).foretold("tiny", "s", here)[1]
     # Whether it gains much or very much is no doubt.
-    assert sure(5.0, 50.0) > 3
+    assert sure(5.0, 50.0) > 2
+    # Of a batch that is no more than its launch gains are less, and surer.
+    few = here._replace(where="few")
+    one = neighbours.Measured([(("tiny", "s", few), 1.25)])
+    assert one.foretold("tiny", "s", few)[0] > 1 > sure(1.25)
+
+
+def test_types_and_parts_of_a_stencil_have_their_say() -> None:
+    row = [9, 7, 5, "nn", "0", "", False, "memory"]
+    here = Point(9, 7, 5, "nn", "0", "", False, "memory")
+    one = {"tiny": {"s": [[*row, 1.3]]}}
+    two = {"tiny": {"s": [[*row, 1.3]], "d": [[*row, 3.0]], "c": [[*row, 3.0]]}}
+    assert foretold(two, "tiny", "s", here)[0] > foretold(one, "tiny", "s", here)[0]
+    # Of complex halves it is another library.
+    assert foretold({"tiny": one["tiny"] | {"hc": [[*row, 9.0]]}}, "tiny", "s", here) == foretold(
+        one, "tiny", "s", here
+    )
+    lying = {"tiny": one["tiny"], "tiny unaligned": {"s": [[*row, 0.5]]}}
+    assert foretold(lying, "tiny", "s", here)[0] < foretold(one, "tiny", "s", here)[0]
+    # What another stencil did says nothing.
+    assert foretold(one | {"panel": {"s": [[*row, 0.1]]}}, "tiny", "s", here) == foretold(
+        one, "tiny", "s", here
+    )
+    # Either type of 16 bits speaks for the other, and no other type for one that was never measured.
+    halves = neighbours.Known({"tiny": {"h": [[*row, 2.0]]}})
+    assert halves.foretold("tiny", "b", here) is not None
+    assert halves.foretold("tiny", "s", here) is None
+
+
+def foretold(parts: dict[str, Any], part: str, letter: str, at: Point) -> tuple[float, float]:
+    found = neighbours.Known(parts).foretold(part, letter, at)
+    assert found is not None
+    return found
 
 
 @pytest.mark.parametrize("kind", ["lists", "pointers", "unaligned"])
@@ -260,7 +320,7 @@ def table(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     small, wide = (Problem(DTYPES["s"], *extents, batch=10**6) for extents in (SMALL, WIDE))
     found = bench.gathered(
         [
-            *(("h200", line(small, "tiny", ratio)) for ratio in (1.3, 1.25, 1.4)),
+            *(("h200", line(small, "tiny", ratio)) for ratio in (2.3, 2.25, 2.4)),
             *(
                 ("h200", line(wide, name, ratio))
                 for name in ("classic", "panel")
@@ -298,7 +358,7 @@ def test_an_untuned_call_runs_what_won_near_it(
         ((1.5, 1.5), (1.2, 1.2), "panel", "panel"),
         ((1.2, 1.2), (1.5, 1.5), "classic", "classic"),
         # What gains more in the mean, and may lose.
-        ((0.4, 9.0), (1.2, 1.2), "classic", "classic"),
+        ((0.4, 9.0), (1.3, 1.3), "classic", "classic"),
         ((0.4, 9.0), (0.7, 1.2), "vendor", "panel"),
     ],
 )

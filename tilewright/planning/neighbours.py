@@ -6,9 +6,9 @@ called us: so a stencil's default is taken only where it was measured beside the
 one, and was faster. ``data/neighbours.json`` holds what was measured; ``python -m bench.classes`` makes it
 and checks it on other measurements.
 
-The problems of one stencil and type are points in a space whose axes are what sets the pace: extents, how
-columns are aligned, how the operands lie and where they are; a distance of one is about that of a size from
-its double. What is foretold at others is ``forecast``'s.
+The problems of a stencil are points in a space whose axes are what sets the pace: extents, and what tiles of
+16 to 64 leave empty of them, how columns are aligned, how the operands lie and where they are, and the type.
+What is foretold at others is a Gaussian process of the nearest (``gaussian``).
 """
 
 from __future__ import annotations
@@ -16,30 +16,49 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tilewright.model import DTYPES, Device, Problem, of_transposes
 from tilewright.planning import kin, vectors
-from tilewright.planning.forecast import Doubts, Forecast
-from tilewright.planning.gaussian import Process
+from tilewright.planning.gaussian import Nearest, Process
 from tilewright.planning.vectors import WIDE
 
 FEW = 1 << 20
 """Bytes under which a batch takes no longer than its launch."""
 LONG = 64
 """Extents above which other kernels, and other routines of the library, run."""
-DOUBTS = Doubts(reach=4.0, spread=1.1, unknown=0.15, farther=0.05)
+OTHERWISE = "hc"
+"""The type that cuBLAS has no product of: what it gains says nothing of others."""
+FROM, TO = -0.7, 1.15
+"""Logarithms of gains below and above which they count as equal: whether it is 5 or 50 is no doubt of
+winning."""
+SPREAD, NOISE = 0.55, 0.116
+"""Standard deviations of them: from problem to problem, and of what nothing explains."""
+SURE, SURE_OF_FEW = 1.6, 1.0
+"""How many of them are taken off of what may be counted on, and of a batch that takes no longer than its
+launch, of which gains are less and differ less."""
+SURE_OF = {"z": 2.0, OTHERWISE: 2.0}
+"""The same of types whose losers are foretold more surely, or of which little was measured."""
 OF_VECTORS, MUCH = (0.32, 0.065), 0.6
 """Of a stencil that multiplies matrices with vectors alone: standard deviations of logarithms of gains, from
 problem to problem and what nothing explains; and the logarithm from which on it is no matter how much is
 gained."""
 DOUBT, DOUBT_ELSEWHERE = 1.3, 2.0
-"""How many of them are taken off there, from memory and of smaller batches: in ten parts, each foretold by
-the others, one of 427 is below 0.97 at a mean of 1.59, and one of 48 at 1.26."""
+"""How many are taken off there, from memory and of smaller batches: in ten parts, each foretold by the
+others, one of 427 is below 0.97 at a mean of 1.59, and one of 48 at 1.26."""
 HALVES = ("h", "b")
-"""Types whose points are one."""
+"""Types of which either says what is known of the other."""
+TILES = np.array([[16], [32], [64]])
+TILED = np.array([[[0.14], [0.19], [0.2]], [[0.04], [0.17], [0.15]]])
+"""Rows and columns of tiles, and what weighs how far m and n are from whole ones (``coordinates``)."""
+LYING = {"unaligned": 0.23, "by pointers": 0.74}
+WHERE = {"few": 1.5, "alone": 1.17, "cached": 0.56}
+"""How far what lies so, or is there, is from what lies in order, or is in memory (``coordinates``)."""
 
 
 class Point(NamedTuple):
@@ -57,6 +76,10 @@ class Point(NamedTuple):
     where: str
     """The regime, or ``few`` of a batch that takes no longer than its launch, or ``alone`` of a product with
     a long extent that is no batch: libraries have other kernels for it, and several blocks share it."""
+
+
+Placed = tuple[str, str, Point]
+"""The part of the measurements, the type and the point of a problem."""
 
 
 def point(p: Problem, regime: str) -> Point:
@@ -78,37 +101,6 @@ def part(stencil: str, p: Problem) -> str:
     return stencil if p.align >= WIDE else f"{stencil} unaligned"
 
 
-def coordinates(letter: str, at: Point) -> tuple[float, ...]:
-    """Where a problem of a type lies among the others. The weights were searched for, on half of the
-    divisions that ``python -m bench.classes --hold`` makes, and looked at on the other half."""
-    size = DTYPES[letter].itemsize
-    at = upright(at)
-    across_a, across_b = (op != "n" and op != "j" for op in at.trans)
-    extents = [math.log2(max(extent, 1)) for extent in at[:3]]
-    shortest, middle, longest = sorted(extents)
-    columns = (at.k if across_a else at.m, at.n if across_b else at.k, at.m)
-    long = sorted(extent > LONG for extent in at[:3])
-    return (
-        *extents,
-        0.15 * shortest,
-        0.6 * middle,
-        0.6 * longest,
-        0.25 * sum(extents),
-        1.0 * (at.beta == "0"),
-        1.0 * ("A" in at.shared),
-        1.0 * ("B" in at.shared),
-        0.5 * at.gaps,
-        4.0 * (at.where == "few"),
-        4.0 * (at.where == "alone"),
-        1.15 * (at.where == "cached"),
-        0.1 * across_a,
-        0.1 * across_b,
-        *(0.1 * math.log2(WIDE // math.gcd(WIDE, rows * size)) for rows in columns),
-        0.6 * long[2],
-        1.4 * long[1],
-    )
-
-
 def upright(at: Point) -> Point:
     """The same product with a C of one row turned, whose matrix is B: it is a matrix times a vector, too."""
     if at.m != 1 or at.n == 1:
@@ -117,8 +109,60 @@ def upright(at: Point) -> Point:
     return at._replace(m=at.n, n=1, trans=of_transposes(at.trans), shared=shared)
 
 
+def coordinates(found: Iterable[Placed]) -> NDArray[np.float64]:
+    """Where problems lie among those of a stencil, a row each. The weights make what was measured most likely
+    (``docs/performance/untuned.md``)."""
+    kinds: dict[Any, int] = {}
+    which, sizes = [], []
+    for part, letter, at in found:
+        here = upright(at)
+        sizes.append(here[:3])
+        which.append(kinds.setdefault((part, letter, here[3:]), len(kinds)))
+    said = np.array([_kind(part, letter, *rest) for part, letter, rest in kinds])[which].T
+    extents = np.maximum(np.array(sizes).T, 1)
+    across_a, across_b, item = said[:3].astype(int)
+    m, n, k = extents
+    columns = np.array([np.where(across_a, k, m), np.where(across_b, n, k), m])
+    tiles = extents[:2, None]
+    logs, ranked = np.log2(extents), np.sort(extents, axis=0)
+    axes = (
+        np.array([[0.08], [0.05], [0.16]]) * logs,
+        np.array([[0.05], [0.1]]) * np.log2(ranked[:2]),
+        0.05 * logs.sum(0)[None],
+        # How many times as long m and n are as whole tiles.
+        *(TILED * np.log2(-(-tiles // TILES) * TILES / tiles)),
+        np.array([[0.1], [0.17], [0.19]]) * np.log2(WIDE / np.gcd(WIDE, columns * item)),
+        np.array([[0.21], [0.13]]) * (ranked[1:] > LONG),
+        0.91 * (n == 1)[None],
+        said[3:],
+    )
+    return np.ascontiguousarray(np.concatenate(axes).T)
+
+
+@lru_cache(maxsize=4)
+def place(lying: str, letter: str, at: Point) -> NDArray[np.float64]:
+    """The coordinates of one problem, which several stencils are asked about in turn."""
+    found: NDArray[np.float64] = coordinates([(lying, letter, at)])[0]
+    return found
+
+
+def _kind(
+    part: str, letter: str, trans: str, beta: str, shared: str, gaps: bool, where: str
+) -> tuple[float, ...]:
+    """Whether A and B lie across, bytes of an element, and the coordinates that extents have no part in."""
+    dtype = DTYPES[letter]
+    across_a, across_b = (op not in "nj" for op in trans)
+    return (
+        *(across_a, across_b, dtype.itemsize, 0.12 * across_a, 0.07 * across_b),
+        *(0.11 * ("A" in shared), 0.15 * ("B" in shared), 0.25 * (beta == "0"), 0.39 * gaps),
+        *(0.45 * math.log2(dtype.real_bits), 0.35 * dtype.is_complex, 0.21 * (letter == "b")),
+        *(weight * (where == name) for name, weight in WHERE.items()),
+        *(weight * part.endswith(name) for name, weight in LYING.items()),
+    )
+
+
 def coordinates_of_vector(letter: str, at: Point) -> tuple[float, ...]:
-    """The same of a matrix times a vector, among those of a stencil that serves no others."""
+    """The same of a matrix times a vector, among those of one type and of a stencil that serves no others."""
     at = upright(at)
     m, k, _, along, odd = vectors.shape(letter, at.m, at.k, at.trans)
     return (
@@ -128,9 +172,28 @@ def coordinates_of_vector(letter: str, at: Point) -> tuple[float, ...]:
     )
 
 
+class Measured:
+    """The points of a stencil on a device, of all types that are like each other, and what they foretell."""
+
+    def __init__(self, gains: Iterable[tuple[Placed, float]]):
+        found = list(gains)
+        self._logs = np.log([gain for _, gain in found])
+        # Where nothing like it was timed nothing is gained, however much was elsewhere.
+        places = coordinates(one for one, _ in found)
+        self._process = Nearest(places, np.clip(self._logs, FROM, TO), (SPREAD, NOISE))
+
+    def foretold(self, part: str, letter: str, at: Point) -> tuple[float, float]:
+        """The gain that may be counted on, and the gain to be expected: the library's time over ours."""
+        here = place(part.partition(" ")[2], letter, at)
+        mean, deviation, expected = self._process.at(here, self._logs)
+        short = at.where == "few" and letter != OTHERWISE
+        doubt = SURE_OF_FEW if short else SURE_OF.get(letter, SURE)
+        return math.exp(mean - doubt * deviation), math.exp(expected)
+
+
 class OfVectors:
     """The points of one type and of a stencil of matrices times vectors alone, and what they foretell. Gains
-    differ little from one to the next, and are often small and sure, where ``Forecast`` says nothing."""
+    differ little from one to the next, and are often small and sure."""
 
     def __init__(self, letter: str, gains: Iterable[tuple[Point, float]]):
         timed = [(coordinates_of_vector(letter, at), gain) for at, gain in gains]
@@ -145,29 +208,52 @@ class OfVectors:
         return math.exp(mean - doubt * deviation), math.exp(mean)
 
 
-class Measured:
-    """The points of one stencil and type on a device, and what they foretell of others."""
+class Known:
+    """What was measured on a device, by part and type, and what it foretells of others.
 
-    def __init__(self, letter: str, gains: Iterable[tuple[Point, float]]):
-        found = list(gains)
-        self._letter = letter
-        self._all = self._of(found)
-        alone = [(at, gain) for at, gain in found if at.where == "alone"]
-        self._alone = self._of(alone) if alone else None
+    float16 and bfloat16 are one: kernels and cuBLAS move and multiply them alike. (Of 3,961 of their problems
+    that were held apart 49 lost in place of 54, and 21 more of those that gain were taken.) Of a stencil that
+    serves more than matrices times vectors other types and parts have their say, too.
+    """
 
-    def _of(self, found: Iterable[tuple[Point, float]]) -> Forecast:
-        places, gains = zip(*((coordinates(self._letter, at), gain) for at, gain in found), strict=True)
-        return Forecast(places, gains, DOUBTS)
+    def __init__(self, parts: Mapping[str, Mapping[str, Any]]):
+        self.parts = parts
+        self._vectors: dict[tuple[str, str], OfVectors | None] = {}
+        self._measured: dict[tuple[str, bool], Measured] = {}
 
-    def foretold(self, at: Point) -> tuple[float, float]:
-        """The gain that may be counted on, and the gain to be expected: the library's time over ours."""
-        place = coordinates(self._letter, at)
-        sure, gain = self._all.at(place)
-        if at.where != "alone" or self._alone is None:
-            return sure, gain
-        # Batches gain more, and where many were measured they are nearer than any product that is alone.
-        own, expected = self._alone.at(place)
-        return min(sure, own), expected
+    def foretold(self, part: str, letter: str, at: Point) -> tuple[float, float] | None:
+        """The gain that may be counted on, and the gain to be expected; None where nothing was measured of a
+        part and a type."""
+        if not any(self.parts[part].get(one) for one in alike(letter)):
+            return None
+        if (part, letter) not in self._vectors:
+            self._vectors[part, letter] = self._of_vectors(part, letter)
+        vectors_alone = self._vectors[part, letter]
+        if vectors_alone is not None:
+            return vectors_alone.foretold(at)
+        which = part.partition(" ")[0], letter == OTHERWISE
+        if which not in self._measured:
+            self._measured[which] = Measured(self._rows(*which))
+        return self._measured[which].foretold(part, letter, at)
+
+    def _of_vectors(self, part: str, letter: str) -> OfVectors | None:
+        letters = self.parts[part]
+        rows = [row for one in alike(letter) for row in letters.get(one, ())]
+        if any(min(m, n) > 1 for m, n, *_ in rows):
+            return None
+        return OfVectors(letter, ((Point(*row[:-1]), row[-1]) for row in rows))
+
+    def _rows(self, stencil: str, otherwise: bool) -> Iterable[tuple[Placed, float]]:
+        for part, letters in self.parts.items():
+            if part.partition(" ")[0] == stencil:
+                for letter, rows in letters.items():
+                    if (letter == OTHERWISE) == otherwise:
+                        yield from (((part, letter, Point(*row[:-1])), row[-1]) for row in rows)
+
+
+def alike(letter: str) -> tuple[str, ...]:
+    """The types whose points count as those of a type."""
+    return HALVES if letter in HALVES else (letter,)
 
 
 @cache
@@ -178,24 +264,10 @@ def table() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
     return found
 
 
-def points(letters: Mapping[str, Any], letter: str) -> Measured | OfVectors | None:
-    """What rows of points by type foretell of a type; None where nothing was measured of it.
-
-    float16 and bfloat16 are one: kernels and cuBLAS move and multiply them alike. (Of 3,961 of their problems
-    that were held apart 49 lost in place of 54, and 21 more of those that gain were taken.)
-    """
-    alike = HALVES if letter in HALVES else (letter,)
-    rows = [row for one in alike for row in letters.get(one, ())]
-    found = [(Point(*row[:-1]), row[-1]) for row in rows]
-    if not found:
-        return None
-    return (OfVectors if all(min(at.m, at.n) == 1 for at, _ in found) else Measured)(letter, found)
-
-
 @cache
-def measured(device: str, part: str, letter: str) -> Measured | OfVectors | None:
-    """What was measured of a part and a type on a device of the table; None where nothing was."""
-    return points(table()[device][part], letter)
+def measured(device: str) -> Known:
+    """What was measured on a device of the table."""
+    return Known(table()[device])
 
 
 def standing(stencil: str, p: Problem, regime: str, device: Device) -> tuple[bool, float] | None:
@@ -212,8 +284,8 @@ def standing(stencil: str, p: Problem, regime: str, device: Device) -> tuple[boo
     whose = device.key if device.key in known else kin.nearest(device, known)
     if whose is None:
         return None
-    found = measured(whose, asked, p.dtype.letter)
+    found = measured(whose).foretold(asked, p.dtype.letter, point(p, regime))
     if found is None:
         return False, 0.0
-    sure, gain = found.foretold(point(p, regime))
+    sure, gain = found
     return sure >= 1, gain

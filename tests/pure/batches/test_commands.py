@@ -235,9 +235,9 @@ def test_updates_and_counts(bench_run: Any) -> None:
     assert {(line["alpha"], line["beta"], line["k"]) for line in found} == {("any", "1", 8)}
     assert len(found) == 4
     assert set(figures.curves("updates", found)) >= {"h beta 1 k=8 peer", "s beta 1 k=8 peer"}
-    _, found = bench_run("counts", "--types", "d", "--n", "8", "--counts", "1,1000,1000000", "--bytes", "1e8")
+    _, found = bench_run("counts", "--types", "s", "--n", "8", "--counts", "1,1000,1000000", "--bytes", "1e8")
     assert [line["count"] for line in found] == [1000000, 1, 1000]
-    assert found[0]["missing"] == "1.5 GB, more than --bytes"
+    assert found[0]["missing"] == "0.8 GB, more than --bytes"
     assert {line["regime"] for line in found[1:]} == {"cached"}
     (curve, peer) = figures.curves("counts", found).values()
     assert curve[0] == peer[0] == [1.0, 1000.0]
