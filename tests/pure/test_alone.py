@@ -220,10 +220,12 @@ def test_a_measurement_of_columns_that_begin_anywhere_is_a_point_of_its_own(tmp_
     """And not one of the packed product that has the same extents; of others nothing is kept."""
     line = {"kind": "large", "origin": "default", "problem": "b:nn:4096x4096x4096@1"}
     layouts = {"packed": 1.02, "ld4097,4097,4098+align2": 4.0, "ld4100,4100,4104": 1.1, "+gaps": 9.0}
-    told = [line | {"layout": at, "stencil": "s unaligned", "against_cublas": x} for at, x in layouts.items()]
+    told = [
+        line | {"layout": at, "stencil": "tensor unaligned", "against_cublas": x} for at, x in layouts.items()
+    ]
     file = tmp_path / "lines.jsonl"
     file.write_text("".join(json.dumps(each) + "\n" for each in ({"device": "h200"}, *told)))
-    rows = gathered(timed([file]))["h200"]["s"]["b"]
+    rows = gathered(timed([file]))["h200"]["tensor"]["b"]
     assert [row[5:] for row in rows] == [[None, 1.02], [(2, 2, 2), 4.0], [(8, 8, 16), 1.1]]
 
 

@@ -285,11 +285,11 @@ def test_threads_write_whole_sectors_or_those_of_a_c_by_itself() -> None:
 
 
 def test_gaps_and_shares_of_a_run_do_not_send_a_batch_to_the_library() -> None:
-    """A of order 16 has none along another axis, and B is shared by runs alone."""
-    matrix = 16 * 16
+    """A of order 32 has none along another axis, and B is shared by runs alone."""
+    matrix = 32 * 32
     outer = ((15, 6 * matrix, 0, 702 * matrix), (6, matrix, 0, 117 * matrix), (13, 0, matrix, 9 * matrix))
     p = Problem(
-        DTYPES["d"], 16, 16, 16, batch=9, stride_a=90 * matrix, stride_b=0, stride_c=matrix, outer=outer
+        DTYPES["d"], 32, 32, 32, batch=9, stride_a=90 * matrix, stride_b=0, stride_c=matrix, outer=outer
     )
     assert dispatch.plan(p, H200).stencil == "tiny"
 

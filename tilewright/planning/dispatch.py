@@ -223,11 +223,12 @@ def _standing(stencil: Stencil, problem: Any, kind: str, device: Device) -> tupl
     itself. That is said of batches that are evenly spaced: of other lists a library may have a call, and
     it is seldom fast. Of a batch along several axes the runs were measured, and the stencil has to say yes to
     how it goes on between them. What a run shares, or has gaps between, it may have anew, or close together,
-    along another axis: neither counts."""
+    along another axis: neither counts. Libraries have no one call for such a batch, so that a gain need not
+    be sure."""
     if isinstance(problem, Problem) and problem.outer:
         run = problem.with_(batch=problem.products, outer=(), **_close(problem))
         serves, gain = _standing(stencil, run, kind, device)
-        return serves and not stencil.needs_record(problem), gain
+        return (serves or gain > 1) and not stencil.needs_record(problem), gain
     if isinstance(problem, GroupedProblem):
         return classes.wins(stencil.name, problem, kind, device) is not False, 1.0
     if not isinstance(problem, Problem):
