@@ -1,4 +1,5 @@
-"""The keyword ``math``: what reaches the problem, what is refused, and what tf32 may be wrong by."""
+"""The keyword ``math``: what reaches the problem, what is refused, what tf32 may be wrong by, and what serves
+who lets products be made of parts."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from tests.pretended import Log, Pretended
 from tilewright.calls.explain import explain_plan
 from tilewright.calls.spec import Options
 from tilewright.errors import ArgumentError
-from tilewright.model import Problem
+from tilewright.model import EMULATED, Problem
 from tilewright.planning import candidates, dispatch, roofline
 from tilewright.runtime import cublaslt
 from tilewright.stencils.protocol import refused
@@ -78,6 +79,41 @@ def test_other_words_are_refused(math: Any) -> None:
     for call in (tw.matmul, tw.gemm, tw.plan):
         with pytest.raises(ArgumentError, match="accepted: 'ieee', 'tf32'"):
             call(a, b, math=math)
+
+
+@pytest.mark.parametrize("way", EMULATED)
+def test_products_may_be_made_of_parts_and_are_exact_where_they_are_not(way: str) -> None:
+    """On a processor, in batches, and interleaved: what is asked for is no more than what may be done."""
+    draw = np.random.default_rng(4)
+    a, b = (draw.standard_normal((70, 70)).astype("float32") for _ in "ab")
+    c, d = (x + 1j * y for x, y in ((a, b), (b, a)))
+    for x, y in ((a, b), (c.astype("complex64"), d.astype("complex64")), (a[None], b[None])):
+        np.testing.assert_array_equal(tw.matmul(x, y, math=way), tw.matmul(x, y))
+        np.testing.assert_array_equal(
+            tw.gemm(x[..., :3], y[..., :3, :], math=way), tw.gemm(x[..., :3], y[..., :3, :])
+        )
+        assert tw.plan(x, y, math=way).plan.problem.math == "ieee"
+    last = draw.standard_normal((3, 3, 500)).astype("float32")
+    axes = [(0, 1)] * 3
+    np.testing.assert_array_equal(
+        tw.matmul(last, last, axes=axes, math=way), tw.matmul(last, last, axes=axes)
+    )
+    with pytest.raises(
+        ArgumentError, match=f"math='{way}' for arrays of float64; accepted: 'ieee', or arrays of"
+    ):
+        tw.matmul(a.astype("f8"), b.astype("f8"), math=way)
+    with pytest.raises(ArgumentError, match="emulated"):
+        tw.plan(a, b, math=way, stencil="emulated")
+    with pytest.raises(ArgumentError, match=f"deterministic=True with math='{way}'"):
+        tw.matmul(a, b, math=way, deterministic=True)
+
+
+def test_a_gpu_runs_parts_where_they_were_measured_to_gain() -> None:
+    for text, runs in (("s:4096x4096x4096", True), ("c:2048x2048x2048", True), ("s:512x8x8", False)):
+        for way in EMULATED:
+            p = Problem.parse(text, math=way)[0]
+            assert (dispatch.plan(p, H200).stencil == "emulated") == runs
+            assert cublaslt.refusal(p) is None
 
 
 def test_ieee_is_what_was_asked_before() -> None:
