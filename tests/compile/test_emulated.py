@@ -24,6 +24,7 @@ H200 = named("h200")
         # The most sums of a thread, and as many blocks as meet at once of fewer.
         ("s:nn", "bf16x6", "any", {"tile_m": 192, "stages": 5, "cut": 1}),
         ("s:tt", "bf16x6", "0", {"tile_m": 64, "stages": 9, "cut": 1}),
+        ("s:nt", "bf16x6", "any", {"tile_m": 128, "stages": 7, "cut": 1}),
         ("s:tn", "bf16x3", "1", {"tile_m": 128, "stages": 7}),
         ("c:nc", "bf16x6", "any", {"tile_m": 192, "stages": 5, "cut": 1}),
         ("c:jn", "bf16x3", "0", {"tile_m": 128, "stages": 7, "cut": 1}),

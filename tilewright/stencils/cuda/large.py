@@ -5,6 +5,7 @@ dmma        float64
 ffma        float32
 cfma        complex float32
 pairs       complex halves
+emulated    float32, real or complex, as sums of bfloat16
 unaligned   16 bits, columns anywhere
 """
 

@@ -24,7 +24,7 @@ typedef double Left[PLACES][2], Right[PLACES];
 typedef double Number, Sums[NUMBERS][LEFT_ROWS][RIGHT_COLUMNS][4];
 
 // The sums of a thread one after the other.
-#define MET_IN_HALVES LOOSE  // the compiler would have more on their way than registers hold
+#define MET_TURNS (LOOSE ? 2 : 1)  // the compiler would have more on their way than registers hold
 constexpr int IN_FRONT = 0;  // bytes of the workspace before flags
 constexpr int SUMMED = NUMBERS * LEFT_ROWS * RIGHT_COLUMNS * 4;
 INLINE Number &number_of(Sums &sum, int i) {

@@ -82,7 +82,7 @@ extern __shared__ __align__(1024) unsigned char shared_memory[];
 #include "warpgroup/tiles.cuh"
 #include "emulated/loads.cuh"
 #include "emulated/results.cuh"
-#define MET_IN_HALVES (TILE_M == 64)  // so many blocks would be added at once that there are no registers for what they have
+#define MET_TURNS (TILE_M == 64 ? 2 : TILE_M == 128 ? 4 : 1)  // the compiler would have more on their way than registers hold
 #include "warpgroup/parts.cuh"
 #include "emulated/multiply.cuh"
 

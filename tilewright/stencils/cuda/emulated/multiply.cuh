@@ -62,7 +62,8 @@ INLINE void multiply_tiles(const Product &g, const Cut &cut, int warp, int lane)
     Sums sum, total;
     _Pragma("unroll 1") while (walk.next()) {
         UNROLL for (int i = 0; i < SUMMED; i++) number_of(total, i) = 0;
-        _Pragma("unroll 1") for (int left = walk.count(); left > 0; left--) {
+        // The same in all lanes: registers of the warp count the slices, and say where they are.
+        _Pragma("unroll 1") for (int left = __shfl_sync(0xffffffff, walk.count(), 0); left > 0; left--) {
             multiply_planes(sum, planes, turn, lane);
             UNROLL for (int i = 0; i < SUMMED; i++) number_of(total, i) += number_of(sum, i);
         }

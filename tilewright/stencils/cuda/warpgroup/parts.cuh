@@ -8,13 +8,13 @@
 
 #include "lib/global.cuh"
 
-#ifndef MET_IN_HALVES
-#define MET_IN_HALVES 0  // whether the second half of what is added is asked for when the first has come, as registers are few
+#ifndef MET_TURNS
+#define MET_TURNS 1  // in how many turns what is added is asked for, each when the one before has come, as registers are few
 #endif
 
 constexpr int OF_WORD = 16 / sizeof(Number), SUM_WORDS = SUMMED / OF_WORD;  // numbers of 16 bytes, and such words of a thread
 // Words that are on their way at once, and of how many blocks, as registers allow.
-constexpr int WORDS_MET = SUM_WORDS % 4 ? (SUM_WORDS % 2 ? 1 : 2) : 4, MOST_MET = OF_WORD == 2 || MET_IN_HALVES ? 4 : 8;
+constexpr int WORDS_MET = SUM_WORDS % 4 ? (SUM_WORDS % 2 ? 1 : 2) : 4, MOST_MET = OF_WORD == 2 || MET_TURNS > 1 ? 4 : 8;
 constexpr int AT_ONCE_MET = SUM_WORDS <= 8 ? MOST_MET : SUM_WORDS <= 16 ? 4 : 1;
 constexpr int FLAGS = 128;                                                  // bytes that flags are a multiple of
 
@@ -61,7 +61,7 @@ struct Meeting {
         __syncwarp();
         _Pragma("unroll 1") for (int one = 0; one < count; one += AT_ONCE_MET) {
             UNROLL for (int first = 0; first < SUM_WORDS; first += WORDS_MET) {
-                if (MET_IN_HALVES && first == SUM_WORDS / 2) __syncwarp();
+                if (MET_TURNS > 1 && first && first % (SUM_WORDS / MET_TURNS) == 0) __syncwarp();
                 Word found[AT_ONCE_MET][WORDS_MET];
                 // The last one comes again where there are no others.
                 UNROLL for (int w = 0; w < AT_ONCE_MET; w++)
