@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from tilewright.catalog import STENCILS, TARGETS
 from tilewright.errors import ArgumentError, RecordsError
-from tilewright.model import VENDOR, Config, Device, Gemm, GroupedProblem, Plan, Problem, Record
+from tilewright.model import EMULATED, VENDOR, Config, Device, Gemm, GroupedProblem, Plan, Problem, Record
 from tilewright.planning import alike, alone, candidates, classes, kin, neighbours, processors, runners_up
 from tilewright.planning.chosen import IN_USE
 from tilewright.space import HARDWARE, KINDS, Space
@@ -170,6 +170,15 @@ def plan(
         also = "" if math == "ieee" else f" with math={math!r}; accepted: 'ieee'"
         raise ArgumentError(f"problem={problem.spelling}: no stencil accepts it{also} ({'; '.join(reasons)})")
     return Plan(problem, device, kind, VENDOR, "; ".join(reasons), config=_unrecorded(problem, device))
+
+
+def allowed(problem: Gemm, device: Device, cores: int | None = None) -> Plan:
+    """The plan of a problem whose ``math`` says what may be done: where products may be made of parts and
+    none is measured to gain by that, the plan of the numbers as they are."""
+    made = plan(problem, device, cores=cores)
+    if made.stencil is None and getattr(problem, "math", "ieee") in EMULATED:
+        return plan(problem.with_(math="ieee"), device, cores=cores)
+    return made
 
 
 def _unrecorded(problem: Gemm, device: Device) -> Config | None:

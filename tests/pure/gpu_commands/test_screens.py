@@ -189,3 +189,26 @@ def test_sass_without_a_disassembler_says_so(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(disassemble, "disassembler", lambda: None)
     with pytest.raises(DeviceError, match="neither nvdisasm nor cuobjdump"):
         disassemble.sass(SimpleNamespace(entry="classic", code=b""))  # type: ignore[arg-type]
+
+
+def test_commands_ask_for_another_math(capsys: pytest.CaptureFixture[str]) -> None:
+    """What may be made of parts is where that gains, and of another type it is refused by its name."""
+    code, out, _ = said(capsys, "explain", "s:nn:4096x4096x4096", "--device", "h200", "--math", "bf16x6")
+    assert code == 0
+    assert "bf16x6" in out
+    assert "emulated" in out
+    code, out, _ = said(capsys, "explain", "s:nn:9x9x9@9", "--device", "h200", "--math", "bf16x6")
+    assert code == 0
+    assert "bf16x6" not in out
+    code, out, _ = said(
+        capsys, "space", "c:nc:999x999x999", "--device", "h200", "--math", "bf16x3", "--stencil", "emulated"
+    )
+    assert code == 0
+    assert "ring" in out
+    for command in ("explain", "show", "space", "tune"):
+        code, _, err = said(capsys, command, "d:9x9x9", "--math", "tf32")
+        assert code == 2
+        assert "math='tf32' for d:nn:9x9x9@1; accepted: products of type s" in err
+        code, _, err = said(capsys, command, "s:9x9x9", "--math", "fp8")
+        assert code == 2
+        assert "math='fp8'; accepted: ieee, tf32, bf16x3, bf16x6" in err

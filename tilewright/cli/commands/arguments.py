@@ -11,7 +11,7 @@ from tilewright.catalog import TARGETS
 from tilewright.cli import render
 from tilewright.cli.queries.texts import accepted
 from tilewright.errors import ArgumentError
-from tilewright.model import Gemm, Problem, parsed
+from tilewright.model import EMULATED, MATHS, Gemm, Problem, parsed
 from tilewright.planning import dispatch
 from tilewright.targets.cpu import named
 from tilewright.targets.cuda import capability
@@ -27,6 +27,9 @@ Spelling = Annotated[str, typer.Argument(help=SPELLED, show_default=False)]
 Spellings = Annotated[list[str], typer.Argument(help=SPELLED, show_default=False)]
 Beta = Annotated[str, typer.Option(help="Class of beta: 0, 1 or any.")]
 Betas = Annotated[str, typer.Option(help="Classes of beta, with commas: 0, 1, any.")]
+Math = Annotated[
+    str, typer.Option(help=f"How float32, and complex64, may be multiplied: {', '.join(MATHS)}.")
+]
 Regime = Annotated[str, typer.Option(help="Where the data are: memory or cached.")]
 Regimes = Annotated[str, typer.Option(help="memory, cached, or both with a comma.")]
 Effort = Annotated[str, typer.Option(help=", ".join(EFFORTS))]
@@ -48,9 +51,21 @@ def put(data: Any, as_json: bool, draw: Callable[[Any], object]) -> None:
         draw(data)
 
 
-def problems_of(spellings: Sequence[str], beta: str) -> list[Gemm]:
-    """The problems that spellings name, for every class in a list of betas with commas."""
-    return [p for text in spellings for each in betas_of(beta) for p in parsed(text, beta=each)]
+def problems_of(spellings: Sequence[str], beta: str, math: str = "ieee") -> list[Gemm]:
+    """The problems that spellings name, for every class in a list of betas with commas. Raises
+    ``ArgumentError`` for a ``math`` that is none, or none of a problem's type."""
+    found = [p for text in spellings for each in betas_of(beta) for p in parsed(text, beta=each)]
+    return found if accepted("math", math, MATHS) == "ieee" else [_multiplied(p, math) for p in found]
+
+
+def _multiplied(p: Gemm, math: str) -> Problem:
+    """A problem in another math than that of the numbers as they are."""
+    types = ("s", "c") if math in EMULATED else ("s",)
+    if not isinstance(p, Problem) or p.dtype.letter not in types:
+        raise ArgumentError(
+            f"math={math!r} for {p.spelling}; accepted: products of type {' or '.join(types)}"
+        )
+    return p.with_(math=math)
 
 
 def betas_of(text: str) -> list[str]:

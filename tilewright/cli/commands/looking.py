@@ -12,6 +12,7 @@ from tilewright.cli.commands import ceilings
 from tilewright.cli.commands.arguments import (
     Beta,
     Json,
+    Math,
     Regime,
     Spelling,
     StencilName,
@@ -40,6 +41,7 @@ def space(
     problem: Spelling,
     stencil: StencilName = None,
     beta: Beta = "0",
+    math: Math = "ieee",
     regime: Regime = "memory",
     device: Where = "cpu",
     rules: Annotated[str, typer.Option(help="all; or hardware: without the soft rules.")] = "all",
@@ -60,7 +62,7 @@ def space(
     floors = {name: value for name, value in asked_floors.items() if value is not None}
     there = devices.device_of(device)
     data = []
-    for found in problems_of([problem], beta):
+    for found in problems_of([problem], beta, math):
         # What a GPU is given is one product or a batch as it is asked for; a CPU's is a batch.
         asked = found if found.batch > 1 or there.kind != "cpu" else sized(found, regime, there)
         for name in spaces.stencils(asked, stencil, there):
@@ -75,10 +77,16 @@ def space(
     put(data, as_json, render.spaces if why is None else render.reasons)
 
 
-def explain(problem: Spelling, beta: Beta = "0", device: Where = "cpu", as_json: Json = False) -> None:
+def explain(
+    problem: Spelling,
+    beta: Beta = "0",
+    math: Math = "ieee",
+    device: Where = "cpu",
+    as_json: Json = False,
+) -> None:
     """What a call would run, and why. The batch, as in d:8x8x8@100000, decides on cores and regime."""
     there = devices.device_of(device)
-    found = [dispatch.plan(asked, there) for asked in problems_of([problem], beta)]
+    found = [dispatch.allowed(asked, there) for asked in problems_of([problem], beta, math)]
     if as_json:
         render.show_json([plans.planned(plan) for plan in found])
     else:
@@ -89,6 +97,7 @@ def show(
     problem: Spelling,
     stencil: StencilName = None,
     beta: Beta = "0",
+    math: Math = "ieee",
     config: Annotated[str | None, typer.Option(help="NAME=VALUE,... put into the stencil's default.")] = None,
     stage: Annotated[
         str | None, typer.Option(help="asm or ir; of a GPU ptx, cuda (the source) or sass.")
@@ -100,5 +109,5 @@ def show(
     there = devices.device_of(device)
     stages = plans.STAGES[there.kind]
     which = stages[0] if stage is None else accepted("stage", stage, stages)
-    data = [plans.shown(found, there, stencil, config, which) for found in problems_of([problem], beta)]
+    data = [plans.shown(found, there, stencil, config, which) for found in problems_of([problem], beta, math)]
     put(data, as_json, lambda rows: render.programs(rows, which))

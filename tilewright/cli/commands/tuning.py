@@ -18,10 +18,12 @@ from tilewright.cli.commands.arguments import (
     Effort,
     Json,
     Kind,
+    Math,
     Regime,
     Regimes,
     Spellings,
     betas_of,
+    problems_of,
     put,
     regimes_of,
     share_of,
@@ -57,6 +59,7 @@ def tune(
     tries: Annotated[int | None, typer.Option(help="Configs measured at most for each.", min=1)] = None,
     search: Annotated[str | None, typer.Option(help=", ".join(SEARCHES))] = None,
     beta: Betas = EVERY_BETA,
+    math: Math = "ieee",
     regime: Regimes = "memory,cached",
     device: Modelled = "cpu",
     gpus: Annotated[
@@ -96,7 +99,8 @@ def tune(
     if model and "cached" in regimes:
         # Models know of nothing else, and the screen names what is at work.
         regimes = ["cached"]
-    results = tuned(problems or [], effort, budget, regimes, as_json, kind, betas, **more)
+    asked = problems or [] if math == "ieee" else problems_of(problems or [], beta, math)
+    results = tuned(asked, effort, budget, regimes, as_json, kind, betas, **more)
     put([runs.found(result, result.device or there) for result in results], as_json, render.tuned)
 
 
