@@ -24,7 +24,7 @@ from tilewright.targets.cuda.capability import named
 pytestmark = pytest.mark.pure
 
 H200 = named("h200")
-SIZE = 42
+SIZE = 50
 MATRIX = SIZE * SIZE
 PLAIN = Problem(DTYPES["z"], SIZE, SIZE, SIZE, batch=9000)
 SHARED = PLAIN.with_(stride_a=0)

@@ -42,6 +42,9 @@ SPREAD, NOISE = 0.55, 0.116
 SURE, SURE_OF_FEW = 1.6, 1.0
 """How many of them are taken off of what may be counted on, and of a batch that takes no longer than its
 launch, of which gains are less and differ less."""
+SMALL, SURE_OF_SMALL = 16, 0.25
+"""And of such a batch with extents up to 16, which says little more than what a launch takes: each of 14,
+foretold by the others, then runs ours and gains, 1.68 times in the mean; with 1.0 it is 1.40."""
 SURE_OF = {"z": 2.0, OTHERWISE: 2.0}
 """The same of types whose losers are foretold more surely, or of which little was measured."""
 OF_VECTORS, MUCH = (0.32, 0.065), 0.6
@@ -186,8 +189,9 @@ class Measured:
         """The gain that may be counted on, and the gain to be expected: the library's time over ours."""
         here = place(part.partition(" ")[2], letter, at)
         mean, deviation, expected = self._process.at(here, self._logs)
-        short = at.where == "few" and letter != OTHERWISE
-        doubt = SURE_OF_FEW if short else SURE_OF.get(letter, SURE)
+        doubt = SURE_OF.get(letter, SURE)
+        if at.where == "few" and letter != OTHERWISE:
+            doubt = SURE_OF_SMALL if max(at.m, at.n, at.k) <= SMALL else SURE_OF_FEW
         return math.exp(mean - doubt * deviation), math.exp(expected)
 
 
