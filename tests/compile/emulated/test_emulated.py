@@ -35,6 +35,9 @@ SMALL = {"tile_m": 64, "stages": 4, "band": 1024, "blocks": 132, "cut": 0}
         # Parts of a tile meet; then so many that blocks add up those of a team before they give.
         ("s:tn:35x40x700", "bf16x3", (0, 0, 0), 16, 11, {"cut": 11, "blocks": 11, "stages": 3}),
         ("s:nn:60x100x600", "bf16x6", (0, 0, 0), 16, 3, {"cut": 3, "blocks": 3}),
+        # As many sums of a thread as are added in turns, and the most there are.
+        ("s:nt:100x70x450", "bf16x6", (0, 0, 0), 16, 3, {"cut": 3, "blocks": 3, "tile_m": 128}),
+        ("s:tt:150x70x450", "bf16x6", (0, 0, 0), 16, 3, {"cut": 3, "blocks": 3, "tile_m": 192}),
     ],
 )
 def test_float32_is_a_sum(
