@@ -215,10 +215,10 @@ def test_records_of_the_caches_or_of_a_c_that_is_read_do_not_stand_in(recorded: 
     recorded(record(LARGE, "memory", "tile", EMERALD, alpha="any"))
     assert planned(LARGE, device).origin == ("near" if device is EMERALD else "kin")
     recorded(record(SMALL, "cached", "tile", EMERALD, beta="any"))
-    assert planned(SMALL, EMERALD).origin == "near"
+    assert planned(SMALL, EMERALD).origin == "default"
 
 
-def test_from_memory_a_processors_own_records_serve_their_sizes_alone(recorded: Any) -> None:
+def test_a_processors_own_records_serve_their_sizes_alone(recorded: Any) -> None:
     """There the default is the better guess; of the same sizes under another alpha they serve."""
     other = Problem.parse("d:8x16x8@1000000")[0]
     recorded(replace(record(LARGE, "memory", "tile", EMERALD), problem=other))

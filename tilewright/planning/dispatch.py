@@ -106,7 +106,7 @@ def plan(
     2. ``tuned``: the kernel of this very problem in the set that is in use (``chosen``), else the fastest
        correct record of it on this device;
     3. ``near``: the record of a near problem, where its stencil and its rules accept this one (on processors
-       of the same regime, and from memory of the same sizes); on GPUs, where those of a winner of these sizes
+       of the same regime and the same sizes); on GPUs, where those of a winner of these sizes
        do not, the record of another stencil that was slower;
     4. ``kin``: the record of this or a near problem on the most similar device (``kin.serving``), in the
        regimes that ``kin.SERVES``, where its stencil and its rules accept this problem on this device;
@@ -307,7 +307,7 @@ def _near(
         record
         for name in TARGETS[device.kind].keys(device.key)
         for record in _near_on(problem, kind, name, without)
-        if alike.serves(record, problem, device, kind) and alike.sizes_serve(record, problem, device, kind)
+        if alike.serves(record, problem, device, kind) and alike.sizes_serve(record, problem, device)
     )
     return _usable(found, problem, device, single)
 
@@ -341,7 +341,11 @@ def _kin(
     exact = _asked(lambda held: held.best(key, kind, relative, without=without), None)
     near = _near_on(problem, kind, relative, without)
     theirs = (record for record in (exact, *near) if record is not None and record.regime == kind)
-    found = (record for record in theirs if alike.serves(record, problem, device, kind))
+    found = (
+        record
+        for record in theirs
+        if alike.serves(record, problem, device, kind) and alike.sizes_serve(record, problem, device)
+    )
     usable = _usable(found, problem, device, single)
     return None if usable is None else (*usable, relative)
 
