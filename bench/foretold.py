@@ -35,7 +35,7 @@ from bench import lines
 from bench.classes import written
 from bench.lines import Line
 from tilewright.catalog import STENCILS, TARGETS
-from tilewright.model import DTYPES, EMULATED, Config, Device, Problem
+from tilewright.model import DTYPES, EMULATED, MATH_TYPES, Config, Device, Problem
 from tilewright.planning import alone, vectors
 
 DRAWS = 20
@@ -47,7 +47,7 @@ LOW = 0.98
 DATA = Path(alone.__file__).parent / "data" / "alone.json"
 PADDED = re.compile(r"ld(\d+),(\d+),(\d+)(?:\+align(?P<align>\d+))?")
 """A ``Problem.layout`` of matrices with elements between their columns, or that begin anywhere."""
-LETTERS = (*DTYPES, *(f"{letter} {math}" for letter in "sc" for math in EMULATED))
+LETTERS = (*DTYPES, *(f"{letter} {math}" for math in EMULATED for letter in MATH_TYPES[math]))
 """Types, as points of theirs are filed."""
 Product = tuple[str, Problem]
 """The key of a device, and what was multiplied on it."""

@@ -26,7 +26,7 @@ from tilewright.arrays.layout import (
 from tilewright.arrays.view import Layout, broadcast_to, conjugated, with_axis, writeable
 from tilewright.dtypes import BFLOAT16, is_complex
 from tilewright.errors import ArgumentError, DTypeError
-from tilewright.model import EMULATED, MATHS, Config
+from tilewright.model import DTYPES, MATH_TYPES, MATHS, Config
 
 CASTING: Literal["same_kind"] = "same_kind"
 """What NumPy lets a product be cast by on its way into ``out``."""
@@ -180,8 +180,8 @@ class Options:
         """Raises ``ArgumentError`` when a real product is given a complex scalar, and for another ``math``
         than that of the numbers as they are with another type than float32, or complex64 where their products
         may be made of bfloat16."""
-        accepted = ("float32", "complex64") if self.math in EMULATED else ("float32",)
-        if self.math != "ieee" and dtype not in map(np.dtype, accepted):
+        accepted = [DTYPES[letter].name for letter in MATH_TYPES.get(self.math, ())]
+        if accepted and dtype not in map(np.dtype, accepted):
             raise ArgumentError(
                 f"math={self.math!r} for arrays of {dtype}; accepted: 'ieee', "
                 f"or arrays of {' or '.join(accepted)}"

@@ -20,7 +20,7 @@ from tilewright.model.device import SHARED_MOST, Device
 from tilewright.model.gemm import Gemm, parsed
 from tilewright.model.grouped import MANY, STEPS, Extent, GroupedProblem, Integers, Term
 from tilewright.model.kernel import Binary, Kernel, Launch, Source
-from tilewright.model.letters import DTYPES, EMULATED, MATHS, TF32_ROUNDOFF, DType, of_transposes
+from tilewright.model.letters import DTYPES, EMULATED, MATH_TYPES, MATHS, TF32_ROUNDOFF, DType, of_transposes
 from tilewright.model.plan import Plan
 from tilewright.model.problem import LARGEST, MOST, OUTER_AXES, RANGE, Axis, Interleaved, Problem, Three
 from tilewright.model.record import PREDICTED, STATUSES, VENDOR, Record, Timing, Verdict
@@ -33,6 +33,7 @@ __all__ = [
     "LARGEST",
     "MANY",
     "MATHS",
+    "MATH_TYPES",
     "MOST",
     "OUTER_AXES",
     "PREDICTED",

@@ -78,6 +78,8 @@ EMULATED = {
 MATHS = ("ieee", "tf32", *EMULATED)
 """How products are made: of the numbers as they are; of float32 numbers cut off behind 10 bits of the
 fraction, which tensor cores multiply; or of those split into bfloat16 parts. Sums are float32 in all."""
+MATH_TYPES = {"tf32": ("s",)} | dict.fromkeys(EMULATED, ("s", "c"))
+"""The letters of the types that may be multiplied in each of them but ``ieee``, which is for all."""
 TF32_ROUNDOFF = 2.0**-10
 """What cutting a float32 off to tf32 takes of it at most, relative to it."""
 

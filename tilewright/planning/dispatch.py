@@ -106,10 +106,10 @@ def plan(
     2. ``tuned``: the kernel of this very problem in the set that is in use (``chosen``), else the fastest
        correct record of it on this device;
     3. ``near``: the record of a near problem, where its stencil and its rules accept this one (on processors
-       of the same regime and the same sizes); on GPUs, where those of a winner of these sizes
-       do not, the record of another stencil that was slower;
-    4. ``kin``: the record of this or a near problem on the most similar device (``kin.serving``), in the
-       regimes that ``kin.SERVES``, where its stencil and its rules accept this problem on this device;
+       of the same regime and the same sizes); on GPUs, where those of a winner of these sizes do not, the
+       record of another stencil that was slower;
+    4. ``kin``: such a record of the most similar device (``kin.serving``), in the regimes that
+       ``kin.SERVES``, where its stencil and its rules accept this problem on this device;
     5. ``predicted``: the config with the fewest cycles by LLVM's scheduling model for this very problem
        (``tilewright tune --model``): the rung of processors that nobody has measured;
     6. ``default``: of the stencils that accept the problem whichever was measured to gain most over the

@@ -11,7 +11,7 @@ from tilewright.catalog import TARGETS
 from tilewright.cli import render
 from tilewright.cli.queries.texts import accepted
 from tilewright.errors import ArgumentError
-from tilewright.model import EMULATED, MATHS, Gemm, Problem, parsed
+from tilewright.model import MATH_TYPES, MATHS, Gemm, Problem, parsed
 from tilewright.planning import dispatch
 from tilewright.targets.cpu import named
 from tilewright.targets.cuda import capability
@@ -60,7 +60,7 @@ def problems_of(spellings: Sequence[str], beta: str, math: str = "ieee") -> list
 
 def _multiplied(p: Gemm, math: str) -> Problem:
     """A problem in another math than that of the numbers as they are."""
-    types = ("s", "c") if math in EMULATED else ("s",)
+    types = MATH_TYPES[math]
     if not isinstance(p, Problem) or p.dtype.letter not in types:
         raise ArgumentError(
             f"math={math!r} for {p.spelling}; accepted: products of type {' or '.join(types)}"

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilewright.model import EMULATED, Config, Device, Launch, Problem, Source
+from tilewright.model import EMULATED, MATH_TYPES, Config, Device, Launch, Problem, Source
 from tilewright.space import Space
 from tilewright.stencils.cuda import cuts
 from tilewright.stencils.cuda.accepting import no_warp_groups, other_type, unserved
@@ -78,7 +78,7 @@ class EmulatedStencil(LargeStencil):
         p = problem
         if p.math not in EMULATED:
             return f"products in {p.math} are not made of bfloat16; {' and '.join(EMULATED)} are"
-        reason = other_type(p, ("s", "c")) or unserved(p, device) or no_warp_groups(device)
+        reason = other_type(p, MATH_TYPES[p.math]) or unserved(p, device) or no_warp_groups(device)
         if reason := reason or unfit(p, SMALLEST, LARGEST, SLICE):
             return reason
         if (size := operands(p, 0)[2]) > MOST:
