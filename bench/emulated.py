@@ -28,7 +28,7 @@ STENCIL = "emulated"
 
 
 def config_of(name: str, p: Problem, device: Device) -> Config:
-    """The default with changes behind it: ``default/tile_m=256/stages=4``."""
+    """The default with changes behind it: ``default/tile_m=192/stages=5``."""
     _, *changes = name.split("/")
     return beside.changed(STENCILS[STENCIL].default(p, device), changes)
 
