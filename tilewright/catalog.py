@@ -88,6 +88,7 @@ STENCILS: Table[Stencil] = Table(
         "cfma": Row("cuda", "tilewright.stencils.cuda.cfma.stencil:CfmaStencil"),
         "pairs": Row("cuda", "tilewright.stencils.cuda.pairs.stencil:PairsStencil"),
         "emulated": Row("cuda", "tilewright.stencils.cuda.emulated.stencil:EmulatedStencil"),
+        "split": Row("cuda", "tilewright.stencils.cuda.split.stencil:SplitStencil"),
         "unaligned": Row("cuda", "tilewright.stencils.cuda.unaligned.stencil:UnalignedStencil"),
         "grouped": Row("cuda", "tilewright.stencils.cuda.grouped.stencil:GroupedStencil"),
         "chain": Row("cuda", "tilewright.stencils.cuda.chain.stencil:ChainStencil"),

@@ -123,8 +123,14 @@ def converted(x: Array, to: str, kind: str) -> Array:
     return x.astype(NUMPY[to])
 
 
-def pair(high_: Array, low: Array, kind: str) -> Array:
-    """Two float32 as one word of 16 bits each."""
+LARGEST = {"f16": 65504.0, "bf16": float(np.array(0x7F7F0000, np.uint32).view(np.float32))}
+"""Finite numbers of 16 bits."""
+
+
+def pair(high_: Array, low: Array, kind: str, finite: bool = False) -> Array:
+    """Two float32 as one word of 16 bits each; ``finite``: what is too large becomes the largest number."""
+    if finite:
+        high_, low = (np.clip(x, -LARGEST[kind], LARGEST[kind]) for x in (high_, low))
     return narrowed(high_, kind).astype(np.uint32) << np.uint32(16) | narrowed(low, kind)
 
 
@@ -241,7 +247,8 @@ def expression(
         case "lop3":
             return f"looked_up({', '.join(source(i, 'u32') for i in (1, 2, 3, 4))})", "u32"
         case "cvt" if parts[-2].endswith("x2"):
-            return f"pair({source(1, 'f32')}, {source(2, 'f32')}, {parts[-2][:-2]!r})", parts[-2]
+            finite = "satfinite" in parts
+            return f"pair({source(1, 'f32')}, {source(2, 'f32')}, {parts[-2][:-2]!r}, {finite})", parts[-2]
         case "cvt" if kind[0] != "f" or parts[-2] in ("f16", "bf16", "f32", "f64"):
             return f"converted({source(1, kind)}, {parts[-2]!r}, {kind!r})", parts[-2]
         case "cvta":

@@ -38,7 +38,7 @@ def operation(compiler: Compiler, instruction: Instruction, following: int) -> O
         "stmatrix.sync": _matrices_back,
         "movmatrix.sync": _matrix_turned,
         "shfl.sync": _shuffle,
-        "vote.sync": _ballot,
+        "vote.sync": _vote,
         "wgmma.mma_async": _wgmma,
         "wgmma.fence": _nothing,
         "wgmma.commit_group": _nothing,
@@ -90,17 +90,21 @@ def _halves(words: list[Array], kind: str) -> Array:
 # ---- vote.sync ------------------------------------------------------------------------------------------
 
 
-def _ballot(compiler: Compiler, parts: list[str], operands: tuple[str, ...]) -> Operation:
-    if parts[2] != "ballot":
+def _vote(compiler: Compiler, parts: list[str], operands: tuple[str, ...]) -> Operation:
+    if parts[2] not in ("ballot", "any"):
         raise ValueError(f"not understood: {'.'.join(parts)}")
     read, put = compiler.reader(operands[1], "pred"), compiler.write(operands[0])
 
-    def vote(w: Warp) -> int:
+    def ballot(w: Warp) -> int:
         bits = int(np.where(read(w), 1 << LANE, 0).sum())
         put(w, np.full(LANES, bits, np.uint32))
         return 0
 
-    return vote
+    def any_(w: Warp) -> int:
+        put(w, np.full(LANES, bool(read(w).any())))
+        return 0
+
+    return ballot if parts[2] == "ballot" else any_
 
 
 # ---- mma.sync -------------------------------------------------------------------------------------------

@@ -23,8 +23,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewright.model import DTYPES, Device, Problem, of_transposes
+from tilewright.model import DTYPES, EMULATED, Device, Problem, of_transposes
 from tilewright.planning import kin, vectors
+from tilewright.planning.alone import filed
 from tilewright.planning.gaussian import Nearest, Process
 from tilewright.planning.vectors import WIDE
 
@@ -59,6 +60,8 @@ HALVES = ("h", "b")
 TILES = np.array([[16], [32], [64]])
 TILED = np.array([[[0.14], [0.19], [0.2]], [[0.04], [0.17], [0.15]]])
 """Rows and columns of tiles, and what weighs how far m and n are from whole ones (``coordinates``)."""
+OF_MATH = 0.4
+"""How far what is made of parts in one way is from what is made so in another."""
 LYING = {"unaligned": 0.23, "by pointers": 0.74}
 WHERE = {"few": 1.5, "alone": 1.17, "cached": 0.56}
 """How far what lies so, or is there, is from what lies in order, or is in memory (``coordinates``)."""
@@ -153,6 +156,7 @@ def _kind(
     part: str, letter: str, trans: str, beta: str, shared: str, gaps: bool, where: str
 ) -> tuple[float, ...]:
     """Whether A and B lie across, bytes of an element, and the coordinates that extents have no part in."""
+    letter, _, way = letter.partition(" ")
     dtype = DTYPES[letter]
     across_a, across_b = (op not in "nj" for op in trans)
     return (
@@ -161,6 +165,7 @@ def _kind(
         *(0.45 * math.log2(dtype.real_bits), 0.35 * dtype.is_complex, 0.21 * (letter == "b")),
         *(weight * (where == name) for name, weight in WHERE.items()),
         *(weight * part.endswith(name) for name, weight in LYING.items()),
+        *(OF_MATH * (way == name) for name in EMULATED),
     )
 
 
@@ -288,7 +293,7 @@ def standing(stencil: str, p: Problem, regime: str, device: Device) -> tuple[boo
     whose = device.key if device.key in known else kin.nearest(device, known)
     if whose is None:
         return None
-    found = measured(whose).foretold(asked, p.dtype.letter, point(p, regime))
+    found = measured(whose).foretold(asked, filed(p), point(p, regime))
     if found is None:
         return False, 0.0
     sure, gain = found

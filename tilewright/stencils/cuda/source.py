@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tilewright.model import Config, Device, Gemm, SegmentedProblem, Source
+from tilewright.model import EMULATED, Config, Device, Gemm, SegmentedProblem, Source
 
 ARGUED = ("band", "blocks")
 """Parameters that kernels of one large product are called with."""
@@ -63,16 +63,22 @@ def asked(problem: Gemm | SegmentedProblem) -> dict[str, int]:
     """Type, transpositions and scalars of a problem, as every stencil's block of the problem names them."""
     p = problem
     halves = {"BRAIN": int(p.dtype.letter == "b")} if p.dtype.real_bits == 16 else {}
-    return halves | {
-        "TYPE_BITS": p.dtype.real_bits,
-        "COMPLEX": int(p.dtype.is_complex),
-        "TRANS_A": int(p.transposed_a),
-        "TRANS_B": int(p.transposed_b),
-        "CONJ_A": int(p.conj_a),
-        "CONJ_B": int(p.conj_b),
-        "ALPHA_ONE": int(p.alpha == "1"),
-        "BETA": {"0": 0, "1": 1}.get(p.beta, 2),
-    }
+    math = getattr(p, "math", "ieee")
+    terms = {"TERMS": EMULATED[math].terms} if math in EMULATED else {}
+    return (
+        halves
+        | terms
+        | {
+            "TYPE_BITS": p.dtype.real_bits,
+            "COMPLEX": int(p.dtype.is_complex),
+            "TRANS_A": int(p.transposed_a),
+            "TRANS_B": int(p.transposed_b),
+            "CONJ_A": int(p.conj_a),
+            "CONJ_B": int(p.conj_b),
+            "ALPHA_ONE": int(p.alpha == "1"),
+            "BETA": {"0": 0, "1": 1}.get(p.beta, 2),
+        }
+    )
 
 
 def chosen(config: Config, without: Collection[str] = ()) -> dict[str, Any]:

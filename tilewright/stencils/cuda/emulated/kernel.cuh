@@ -62,10 +62,10 @@
 #include "lib/mma.cuh"
 #include "lib/registers.cuh"
 #include "lib/sizes.cuh"
+#include "lib/split.cuh"
 #include "lib/wgmma.cuh"
 
 constexpr bool A_ALONG = TRANS_A, B_ALONG = !TRANS_B;  // whether stored columns run along k
-constexpr int PLANES = TERMS == 6 ? 3 : 2;
 constexpr int TILE_N = 128, GROUP_N = TILE_N / 2;  // columns of a tile of C, half of them in each group
 constexpr int CLUSTER_M = 1, CLUSTER_N = 1, CLUSTER = 1, CLUSTER_K = 1;  // blocks share nothing
 
@@ -80,6 +80,7 @@ extern __shared__ __align__(1024) unsigned char shared_memory[];
 #include "emulated/layout.cuh"
 #include "emulated/split.cuh"
 #include "warpgroup/tiles.cuh"
+#include "emulated/place.cuh"
 #include "emulated/loads.cuh"
 #include "emulated/results.cuh"
 #define MET_TURNS (TILE_M == 64 ? 2 : TILE_M == 128 ? 4 : 1)  // the compiler would have more on their way than registers hold

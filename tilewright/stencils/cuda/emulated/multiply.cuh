@@ -49,6 +49,11 @@ INLINE void multiply_planes(Sums &sum, const Planes &planes, Turn<STAGES> &turn,
     read(second, lane);
 }
 
+// Passes over a slice of which a group has nothing to multiply.
+INLINE void pass_planes(Turn<STAGES> &turn, int lane) {
+    UNROLL for (int i = 0; i < PLANES; i++) read(come_slot(turn), lane);
+}
+
 // Tensor cores cut off what they add behind the last bits of the sum, always towards zero. So they add up one slice at a time, whose
 // sum is then added to that of all as float32 rounds; meanwhile the other group multiplies.
 INLINE void multiply_tiles(const Product &g, const Cut &cut, int warp, int lane) {
@@ -61,6 +66,11 @@ INLINE void multiply_tiles(const Product &g, const Cut &cut, int warp, int lane)
     Turn<STAGES> turn;
     Sums sum, total;
     _Pragma("unroll 1") while (walk.next()) {
+        const Place at(g, tiles, walk.number);
+        if (at.n + group * GROUP_N >= at.columns) {
+            _Pragma("unroll 1") for (int left = walk.count(); left > 0; left--) pass_planes(turn, lane);
+            continue;
+        }
         UNROLL for (int i = 0; i < SUMMED; i++) number_of(total, i) = 0;
         // The same in all lanes: registers of the warp count the slices, and say where they are.
         _Pragma("unroll 1") for (int left = __shfl_sync(0xffffffff, walk.count(), 0); left > 0; left--) {
@@ -72,6 +82,6 @@ INLINE void multiply_tiles(const Product &g, const Cut &cut, int warp, int lane)
             meeting.give(total);
             continue;
         }
-        store(g, total, Tile(tiles, walk.number), group, warp, lane);
+        store(g, total, Place(g, tiles, walk.number), group, warp, lane);
     }
 }

@@ -48,20 +48,20 @@ INLINE float2 scaled_pair(const Product &g, float re, float im, float2 old) {
 }
 #endif
 
-INLINE void store(const Product &g, const Sums &sum, const Tile &tile, int group, int warp, int lane) {
+INLINE void store(const Product &g, const Sums &sum, const Place &tile, int group, int warp, int lane) {
     const Scalars s = {scalar(g.alpha), scalar(g.beta)};
     UNROLL for (int i = 0; i < STACKS; i++)
         UNROLL for (int half = 0; half < 2; half++) {
             // A lane has two neighbours of every eight rows of a column, and of eight columns one for each four lanes.
             const int n = tile.n + group * GROUP_N + i * 64 + warp % 4 * 16 + half * 8;
-            Result *const columns = (Result *)g.c + n / PARTS_OF * g.ldc;
+            Result *const columns = (Result *)tile.c + n / PARTS_OF * g.ldc;
             UNROLL for (int rows = 0; rows < TILE_M; rows += 32) {
                 float x[8];
                 UNROLL for (int e = 0; e < 8; e++) x[e] = sum[i][(rows / 8 + e / 2) * 4 + half * 2 + e % 2];
                 exchange(x, lane);
                 const int m = tile.m + rows + lane / 8 * 8 + lane % 4 * 2 + lane / 4 % 2;
                 UNROLL for (int e = 0; e < 8; e += PARTS_OF) {
-                    if (m >= g.m || n + e >= g.n) continue;
+                    if (m >= g.m || n + e >= tile.columns) continue;
                     Result *const at = columns + m + e / PARTS_OF * g.ldc;
 #if PAIRS
                     *at = scaled_pair(g, x[e], x[e + 1], BETA != 0 ? *at : make_float2(0, 0));

@@ -7,27 +7,13 @@
 
 constexpr int FOUR = 4, PARTS_OF = PAIRS ? 2 : 1;         // numbers of a word, and real ones of each
 constexpr int EACH = PAIRS ? 2 : 4, PIECE = EACH * THREADS;  // words of a thread and of a piece
-constexpr float LARGEST = 3.3895313892515355e38f;          // of bfloat16
 
-// The parts of four numbers: each plane has what those before it leave of a number, rounded. All of it is exact but the last one.
+// The parts of four numbers.
 INLINE void split_word(const float (&x)[FOUR], uint2 (&made)[PLANES]) {
-    float rest[FOUR];
-    UNROLL for (int i = 0; i < FOUR; i++) rest[i] = x[i];
-    UNROLL for (int plane = 0; plane < PLANES; plane++) {
-        float part[FOUR];
-        UNROLL for (int i = 0; i < FOUR; i++) {
-            // What is near the largest float32 would round to infinity. What is no finite number is a part by itself, and the last
-            // one, which is multiplied with first parts alone: these have the sign of the other number.
-            part[i] = plane == 0 ? fminf(fmaxf(rest[i], -LARGEST), LARGEST) : rest[i];
-            if (plane < PLANES - 1 && !(fabsf(x[i]) < __int_as_float(0x7f800000))) part[i] = 0;
-        }
-        const unsigned int low = halves_of(part[0], part[1]), high = halves_of(part[2], part[3]);
-        made[plane] = make_uint2(low, high);
-        rest[0] -= real_of((Half)low);
-        rest[1] -= real_of((Half)(low >> 16));
-        rest[2] -= real_of((Half)high);
-        rest[3] -= real_of((Half)(high >> 16));
-    }
+    unsigned int low[PLANES], high[PLANES];
+    split_pair<true>(x[0], x[1], low);
+    split_pair<true>(x[2], x[3], high);
+    UNROLL for (int plane = 0; plane < PLANES; plane++) made[plane] = make_uint2(low[plane], high[plane]);
 }
 
 // An operand: what is stored of it, so many columns of so many numbers, and its planes. ALONG: columns run along k.

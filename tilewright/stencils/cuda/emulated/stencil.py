@@ -100,7 +100,7 @@ class EmulatedStencil(LargeStencil):
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         # What tensor cores multiply is bfloat16, whatever memory holds.
         halves = {"TYPE_BITS": 16, "BRAIN": 1, "COMPLEX": 0, "PAIRS": int(problem.dtype.is_complex)}
-        how = halves | {"TERMS": EMULATED[problem.math].terms, "CUT": int(config["cut"] > 0)}
+        how = halves | {"CUT": int(config["cut"] > 0)}
         return written("emulated", asked(problem) | chosen(config, ARGUED) | how)
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
