@@ -25,6 +25,7 @@ def jobs(device: Device) -> Iterator[Job]:
     yield from large.cfma(device)
     yield from large.pairs(device)
     yield from large.emulated(device)
+    yield from large.split(device)
     yield from large.unaligned(device)
     yield from small.single(device)
     yield from small.middle(device)

@@ -223,3 +223,24 @@ def emulated(device: Device) -> Iterator[Job]:
         config = stencil.default(problem, device).with_(**({"cut": 0, "blocks": 2} | fixed))
         name = f"emulated_{text[0]}_{text[2:4]}_{math}_{turn}"
         yield made(stencil, problem, config, name, device)
+
+
+def split(device: Device) -> Iterator[Job]:
+    """Batches of float32 as sums of bfloat16, in two blocks: words that are split at once and numbers one by
+    one, several tiles of a product and products of one tile."""
+    stencil = STENCILS["split"]
+    forms: tuple[tuple[str, dict[str, int]], ...] = (
+        ("s:nn:200x136x136@3", {"tile_m": 128, "stages": 6}),
+        ("s:tn:99x59x205@5", {"tile_m": 64, "stages": 9}),
+        ("s:tt:61x63x65@9", {"tile_m": 64, "stages": 5}),
+        ("c:nc:100x60x68@4", {"tile_m": 128, "stages": 6}),
+        ("c:jt:65x65x33@5", {"tile_m": 64, "stages": 9}),
+    )
+    for turn, ((text, fixed), math) in enumerate(product(forms, stencil.maths)):
+        (problem,) = Problem.parse(
+            text, alpha=("any", "1")[turn % 2], beta=("any", "0", "1")[turn % 3], math=math
+        )
+        if stencil.accepts(problem, device) is not None:
+            continue
+        config = stencil.default(problem, device).with_(**({"blocks": 2} | fixed))
+        yield made(stencil, problem, config, f"split_{text[0]}_{text[2:4]}_{math}_{turn}", device)

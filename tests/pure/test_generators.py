@@ -34,6 +34,7 @@ BORROWS = {
     "cfma": ("dmma", "warpgroup"),
     "pairs": ("warpgroup",),
     "emulated": ("warpgroup",),
+    "split": ("emulated", "warpgroup"),
 }
 """Kernels that multiply with parts of another's."""
 

@@ -59,6 +59,7 @@ NEEDS = {
     "cfma": "wgmma",
     "pairs": "wgmma",
     "emulated": "wgmma",
+    "split": "wgmma",
     "unaligned": "wgmma",
 }
 """What stencils need that not every device has."""
@@ -130,6 +131,7 @@ def test_every_type_of_a_stencil_is_launched(listed: Listed) -> None:
         "warpgroup": {"h", "b", "s"},
         "pairs": {"hc"},
         "emulated": {"s", "c"},
+        "split": {"s", "c"},
         "experts": {"h", "b", "hc"},
     }
     for kernel, feature in NEEDS.items():

@@ -1,6 +1,8 @@
 // The products of a warp group: its half of the columns of each tile, which are what tensor cores call rows.
 #pragma once
 
+#include "lib/opaque.cuh"
+
 // A slot has been read by a warp.
 INLINE void read(int slot, int lane) {
     if (lane == 0) barrier_expect(gone_barrier(slot), 0);
@@ -71,7 +73,15 @@ INLINE void multiply_tiles(const Product &g, const Cut &cut, int warp, int lane)
             _Pragma("unroll 1") for (int left = walk.count(); left > 0; left--) pass_planes(turn, lane);
             continue;
         }
-        UNROLL for (int i = 0; i < SUMMED; i++) number_of(total, i) = 0;
+        // Of a tile that is cut who has its end adds C.
+        if (BEGINS && walk.ends()) {
+            begin(g, total, at, group, warp, lane);
+            barrier_wait(come_barrier(turn.at), turn.parity);
+            __syncwarp();
+            begun(g, total, warp, lane);
+        } else {
+            UNROLL for (int i = 0; i < SUMMED; i++) number_of(total, i) = 0;
+        }
         // The same in all lanes: registers of the warp count the slices, and say where they are.
         _Pragma("unroll 1") for (int left = __shfl_sync(0xffffffff, walk.count(), 0); left > 0; left--) {
             multiply_planes(sum, planes, turn, lane);
@@ -82,6 +92,7 @@ INLINE void multiply_tiles(const Product &g, const Cut &cut, int warp, int lane)
             meeting.give(total);
             continue;
         }
-        store(g, total, Place(g, tiles, walk.number), group, warp, lane);
+        // Where it lies is found out again, so that it is in no register while the tile is multiplied.
+        store(g, total, Place(g, tiles, opaque((unsigned int)walk.number)), group, warp, lane);
     }
 }

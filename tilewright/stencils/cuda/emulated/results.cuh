@@ -48,27 +48,80 @@ INLINE float2 scaled_pair(const Product &g, float re, float im, float2 old) {
 }
 #endif
 
-INLINE void store(const Product &g, const Sums &sum, const Place &tile, int group, int warp, int lane) {
-    const Scalars s = {scalar(g.alpha), scalar(g.beta)};
-    UNROLL for (int i = 0; i < STACKS; i++)
-        UNROLL for (int half = 0; half < 2; half++) {
-            // A lane has two neighbours of every eight rows of a column, and of eight columns one for each four lanes.
-            const int n = tile.n + group * GROUP_N + i * 64 + warp % 4 * 16 + half * 8;
-            Result *const columns = (Result *)tile.c + n / PARTS_OF * g.ldc;
-            UNROLL for (int rows = 0; rows < TILE_M; rows += 32) {
-                float x[8];
-                UNROLL for (int e = 0; e < 8; e++) x[e] = sum[i][(rows / 8 + e / 2) * 4 + half * 2 + e % 2];
-                exchange(x, lane);
-                const int m = tile.m + rows + lane / 8 * 8 + lane % 4 * 2 + lane / 4 % 2;
-                UNROLL for (int e = 0; e < 8; e += PARTS_OF) {
-                    if (m >= g.m || n + e >= tile.columns) continue;
-                    Result *const at = columns + m + e / PARTS_OF * g.ldc;
+// Whether sums begin with beta * C, which is on its way while a tile's first slice is. An alpha that is not 1 multiplies the sums alone.
+constexpr bool BEGINS = BETA != 0 && ALPHA_ONE;
+
+// Does `f` with what a lane has of its group's half of a tile, eight sums at a time as tensor cores hold them: two neighbours of every
+// eight rows of a column, and of eight columns one for each four lanes. `n` and `rows` say where they are in the tile.
+template <class F> INLINE void each_eight(Sums &sum, int warp, F f) {
+    UNROLL for (int i = 0; i < STACKS; i++) UNROLL for (int half = 0; half < 2; half++) UNROLL for (int rows = 0; rows < TILE_M; rows += 32)
+        f([&](int e) -> float & { return sum[i][(rows / 8 + e / 2) * 4 + half * 2 + e % 2]; }, i * 64 + warp % 4 * 16 + half * 8, rows);
+}
+
+// The same with eight numbers of a row of C: the first of them, and how many of them are there.
+template <class F> INLINE void each_row(const Product &g, Sums &sum, const Place &tile, int group, int warp, int lane, F f) {
+    each_eight(sum, warp, [&](auto number, int right, int rows) {
+        const int n = tile.n + group * GROUP_N + right, m = tile.m + rows + lane / 8 * 8 + lane % 4 * 2 + lane / 4 % 2;
+        f(number, (Result *)tile.c + n / PARTS_OF * g.ldc + m, m < g.m ? tile.columns - n : 0);
+    });
+}
+
+// Asks for C in place of the sums, which `begun` makes of it when it has come.
+INLINE void begin(const Product &g, Sums &sum, const Place &tile, int group, int warp, int lane) {
+    each_row(g, sum, tile, group, warp, lane, [&](auto number, const Result *at, int count) {
+        UNROLL for (int e = 0; e < 8; e += PARTS_OF) {
+            Result old = {};
+            if (e < count) old = at[e / PARTS_OF * g.ldc];
 #if PAIRS
-                    *at = scaled_pair(g, x[e], x[e + 1], BETA != 0 ? *at : make_float2(0, 0));
+            number(e) = old.x;
+            number(e + 1) = old.y;
 #else
-                    *at = scaled(s, x[e], BETA != 0 ? *at : 0.0f);
+            number(e) = old;
 #endif
-                }
+        }
+    });
+}
+
+INLINE void begun(const Product &g, Sums &sum, int warp, int lane) {
+    const Scalars s = {scalar(g.alpha), scalar(g.beta)};
+    each_eight(sum, warp, [&](auto number, int, int) {
+        float x[8];
+        UNROLL for (int e = 0; e < 8; e += PARTS_OF) {
+#if PAIRS
+            const float2 old = scaled_pair(g, 0, 0, make_float2(number(e), number(e + 1)));
+            x[e] = old.x;
+            x[e + 1] = old.y;
+#else
+            x[e] = scaled(s, 0, number(e));
+#endif
+        }
+        exchange(x, lane);
+        UNROLL for (int e = 0; e < 8; e++) number(e) = x[e];
+    });
+}
+
+INLINE void store(const Product &g, Sums &sum, const Place &tile, int group, int warp, int lane) {
+    const Scalars s = {scalar(g.alpha), scalar(g.beta)};
+    constexpr bool READS = BETA != 0 && !BEGINS;
+    each_row(g, sum, tile, group, warp, lane, [&](auto number, Result *at, int count) {
+        float x[8];
+        UNROLL for (int e = 0; e < 8; e++) x[e] = number(e);
+        exchange(x, lane);
+        UNROLL for (int first = 0; first < 8; first += 4) {
+            // What is read of C comes before the first of it is written.
+            Result old[4] = {};
+            UNROLL for (int e = 0; e < 4; e += PARTS_OF)
+                if (READS && first + e < count) old[e] = at[(first + e) / PARTS_OF * g.ldc];
+            UNROLL for (int e = 0; e < 4; e += PARTS_OF) {
+                const float *const y = x + first + e;
+                if (first + e >= count) continue;
+#if PAIRS
+                const float2 made = BEGINS ? make_float2(y[0], y[1]) : scaled_pair(g, y[0], y[1], old[e]);
+#else
+                const float made = BEGINS ? y[0] : scaled(s, y[0], old[e]);
+#endif
+                at[(first + e) / PARTS_OF * g.ldc] = made;
             }
         }
+    });
 }

@@ -42,7 +42,7 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     takes. A longer ring is no slower."""
     tile_m, planes = columns["tile_m"], planes_of(p)
     waves = -(-tiles_of(p, tile_m) // columns["blocks"])
-    made = waves * (slices(p) * planes * (PLANE + ROW * tile_m) + STORED * (1 + (p.beta != "0")))
+    made = waves * (slices(p) * planes * (PLANE + ROW * tile_m) + STORED * (1 + 0.3 * (p.beta != "0")))
     moved = p.bytes * p.batch / (MEMORY * device["sms"])
     ring = 1 - 0.001 * columns["stages"]
     width = 1 + 0.001 * np.abs(np.log2(columns["band"] / 2048))
