@@ -51,16 +51,24 @@ INLINE float2 scaled_pair(const Product &g, float re, float im, float2 old) {
 // Whether sums begin with beta * C, which is on its way while a tile's first slice is. An alpha that is not 1 multiplies the sums alone.
 constexpr bool BEGINS = BETA != 0 && ALPHA_ONE;
 
+// Eight sums of a lane that become, or come from, numbers of a row of C.
+struct Eight {
+    Sums &sum;
+    int stack, half, rows;
+
+    INLINE float &operator()(int e) const { return sum[stack][(rows / 8 + e / 2) * 4 + half * 2 + e % 2]; }
+};
+
 // Does `f` with what a lane has of its group's half of a tile, eight sums at a time as tensor cores hold them: two neighbours of every
 // eight rows of a column, and of eight columns one for each four lanes. `n` and `rows` say where they are in the tile.
 template <class F> INLINE void each_eight(Sums &sum, int warp, F f) {
     UNROLL for (int i = 0; i < STACKS; i++) UNROLL for (int half = 0; half < 2; half++) UNROLL for (int rows = 0; rows < TILE_M; rows += 32)
-        f([&](int e) -> float & { return sum[i][(rows / 8 + e / 2) * 4 + half * 2 + e % 2]; }, i * 64 + warp % 4 * 16 + half * 8, rows);
+        f(Eight{sum, i, half, rows}, i * 64 + warp % 4 * 16 + half * 8, rows);
 }
 
 // The same with eight numbers of a row of C: the first of them, and how many of them are there.
 template <class F> INLINE void each_row(const Product &g, Sums &sum, const Place &tile, int group, int warp, int lane, F f) {
-    each_eight(sum, warp, [&](auto number, int right, int rows) {
+    each_eight(sum, warp, [&](Eight number, int right, int rows) {
         const int n = tile.n + group * GROUP_N + right, m = tile.m + rows + lane / 8 * 8 + lane % 4 * 2 + lane / 4 % 2;
         f(number, (Result *)tile.c + n / PARTS_OF * g.ldc + m, m < g.m ? tile.columns - n : 0);
     });
@@ -68,7 +76,7 @@ template <class F> INLINE void each_row(const Product &g, Sums &sum, const Place
 
 // Asks for C in place of the sums, which `begun` makes of it when it has come.
 INLINE void begin(const Product &g, Sums &sum, const Place &tile, int group, int warp, int lane) {
-    each_row(g, sum, tile, group, warp, lane, [&](auto number, const Result *at, int count) {
+    each_row(g, sum, tile, group, warp, lane, [&](Eight number, const Result *at, int count) {
         UNROLL for (int e = 0; e < 8; e += PARTS_OF) {
             Result old = {};
             if (e < count) old = at[e / PARTS_OF * g.ldc];
@@ -84,7 +92,7 @@ INLINE void begin(const Product &g, Sums &sum, const Place &tile, int group, int
 
 INLINE void begun(const Product &g, Sums &sum, int warp, int lane) {
     const Scalars s = {scalar(g.alpha), scalar(g.beta)};
-    each_eight(sum, warp, [&](auto number, int, int) {
+    each_eight(sum, warp, [&](Eight number, int, int) {
         float x[8];
         UNROLL for (int e = 0; e < 8; e += PARTS_OF) {
 #if PAIRS
@@ -103,7 +111,7 @@ INLINE void begun(const Product &g, Sums &sum, int warp, int lane) {
 INLINE void store(const Product &g, Sums &sum, const Place &tile, int group, int warp, int lane) {
     const Scalars s = {scalar(g.alpha), scalar(g.beta)};
     constexpr bool READS = BETA != 0 && !BEGINS;
-    each_row(g, sum, tile, group, warp, lane, [&](auto number, Result *at, int count) {
+    each_row(g, sum, tile, group, warp, lane, [&](Eight number, Result *at, int count) {
         float x[8];
         UNROLL for (int e = 0; e < 8; e++) x[e] = number(e);
         exchange(x, lane);
