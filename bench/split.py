@@ -47,12 +47,15 @@ SAMPLE, CALLS = 1e-3, 20
 """Seconds of a sample, and how many products it has at most."""
 
 
-def drawn(letter: str, beta: str, count: int, seed: int, size: float) -> Iterator[Problem]:
+def drawn(
+    letter: str, beta: str, count: int, seed: int, size: float, extents: tuple[int, int] = (LEAST, MOST)
+) -> Iterator[Problem]:
     """Random batches of a type, the same for a seed: extents log-uniform, half of them multiples of 8."""
     draw = random.Random(f"split {seed} {letter} {beta}")
     for number in range(count):
         unit = 8 if number % 2 else 1
-        m, n, k = (unit * round(2 ** draw.uniform(*(log2(x / unit) for x in (LEAST, MOST)))) for _ in "mnk")
+        bounds = [log2(x / unit) for x in extents]
+        m, n, k = (unit * round(2 ** draw.uniform(*bounds)) for _ in "mnk")
         trans, structure = draw.choice(("nn", "nn", "tn", "nt", "tt")), draw.choice(STRUCTURES)
         one = Problem(DTYPES[letter], m, n, k, trans[0], trans[1], beta=beta)
         if structure == "gaps":
@@ -156,7 +159,8 @@ def draw(options: argparse.Namespace) -> None:
     """Measure, print and keep."""
     device = beside.gpu()
     kinds = product(lines.letters(options.types), lines.words(options.betas))
-    every = [drawn(letter, beta, options.count, options.seed, options.bytes) for letter, beta in kinds]
+    how = options.count, options.seed, options.bytes, (options.least, options.most)
+    every = [drawn(letter, beta, *how) for letter, beta in kinds]
     problems = [p for some in zip(*every, strict=True) for p in some]
     made = [plans(p, device) for p in problems]
     asked = [(plan, device) for named in made for name, plan in named.items() if " " not in name]
@@ -261,6 +265,8 @@ def main() -> None:
     add("--count", type=int, default=12, help="batches of each type and beta (default: 12)")
     add("--seed", type=int, default=1, help="of what is drawn (default: 1)")
     add("--bytes", type=float, default=4e8, help="that most of the batches move (default: 4e8)")
+    add("--least", type=int, default=LEAST, help=f"extent that is drawn (default: {LEAST})")
+    add("--most", type=int, default=MOST, help=f"extent that is drawn (default: {MOST})")
     add("--rounds", type=int, default=5, help="samples of each (default: 5)")
     add("--limit", type=float, default=1e9, help="seconds after which no other batch begins")
     add("--out", type=Path, help="lines of JSON are added to this file")
