@@ -80,8 +80,9 @@ def matmul(
     ``math="bf16x6"`` and ``math="bf16x3"`` let float32 and complex64 numbers be multiplied as sums of
     bfloat16 ones, by six products of three parts each or three of two: an element of the result is wrong by
     up to 2^-23, or 2^-14, of ``|a| @ |b|`` beside what rounding float32 sums adds. That is done on the same
-    GPUs, in single products that were measured to gain by it; elsewhere the numbers are multiplied as they
-    are. Two infinities make NaN there, and numbers below some 2^-110 lose bits.
+    GPUs, in single products and batches along one axis that were measured to gain by it; elsewhere the
+    numbers are multiplied as they are. Two infinities make NaN there, and numbers below some 2^-110 lose
+    bits.
 
     ``deterministic=True`` makes a row of the result the same, bit for bit, however many rows and matrices are
     multiplied with it, and each time: the kernel is chosen by n, k, the types, how ``b`` lies and how well
