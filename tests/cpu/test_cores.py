@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
 import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,8 @@ from tilewright.calls.settings import forget
 from tilewright.errors import ArgumentError
 from tilewright.planning import dispatch
 from tilewright.runtime import bound_cpu, build, fastcall_cpu
+from tilewright.runtime.compiled import address_of
+from tilewright.runtime.team import Team
 
 pytestmark = pytest.mark.cpu
 
@@ -44,6 +48,7 @@ def force_cores(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     """Every call over ``count`` cores, however small and however few there are."""
     tw.forget()
     monkeypatch.setattr("tilewright.planning.dispatch.threads", lambda problem, grain, cores: count)
+    monkeypatch.setattr("tilewright.runtime.bound_cpu.WOKEN", 0)
 
 
 @pytest.mark.parametrize("count", [2, 3, 5])
@@ -63,6 +68,51 @@ def test_any_split_over_cores_is_the_same(count: int, batch: int, monkeypatch: p
         assert tw.matmul(a, b).tobytes() == want.tobytes()
     monkeypatch.undo()
     tw.forget()
+
+
+def test_a_team_that_sleeps_is_not_woken_for_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a runtime that counts how often it is asked, and does all by one thread."""
+    teams = 0
+
+    def parallel(work: int, job: int, size: int, flags: int) -> None:
+        nonlocal teams
+        teams += 1
+        ctypes.CFUNCTYPE(None, ctypes.c_void_p)(work)(job)
+
+    made = (
+        ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint)(parallel),
+        ctypes.CFUNCTYPE(ctypes.c_int)(lambda: 0),
+        ctypes.CFUNCTYPE(ctypes.c_int)(lambda: 1),
+    )
+    team = Team(address_of(made[0]), address_of(made[1]), address_of(made[2]), "counted")
+    tw.forget()
+    monkeypatch.setattr("tilewright.planning.dispatch.threads", lambda problem, grain, cores: 2)
+    for module in (bound_cpu, fastcall_cpu):
+        monkeypatch.setattr(module, "find_team", lambda: team)
+    monkeypatch.setattr(fastcall_cpu, "_natives", {})
+    a, b = filled((64, 3, 3)), filled((64, 3, 3), seed=1)
+    want = np.matmul(a, b)
+    try:
+        np.testing.assert_allclose(tw.matmul(a, b), want)
+        # Calls that follow each other find it awake, however busy the machine is.
+        for _ in range(10_000):
+            np.testing.assert_allclose(tw.matmul(a, b), want)
+            if teams:
+                break
+        assert teams
+        time.sleep(0.02)
+        before = teams
+        np.testing.assert_allclose(tw.matmul(a, b), want)
+        assert teams == before
+        # What lasts is worth waking it.
+        monkeypatch.setattr(bound_cpu, "WOKEN", 0)
+        tw.forget()
+        time.sleep(0.02)
+        np.testing.assert_allclose(tw.matmul(a, b), want)
+        assert teams == before + 1
+    finally:
+        monkeypatch.undo()
+        tw.forget()
 
 
 @pytest.mark.parametrize("count", [0, -1, 1.5, "2", [1]])

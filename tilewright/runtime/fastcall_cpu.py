@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -58,7 +59,7 @@ from tilewright.runtime.multiplying import (
     WORDS,
     WRITEABLE,
 )
-from tilewright.runtime.team import ALLOWED, find_team
+from tilewright.runtime.team import ALLOWED, clock, find_team
 
 METHOD, LISTED = "call", "products"
 """The names of builtins that serve a call on arrays, and a call on lists of them."""
@@ -196,6 +197,7 @@ def _make(device: Device) -> Native:
         "thread_num": team.thread_num if team else 0,
         "num_threads": team.num_threads if team else 0,
         "teams_allowed": ctypes.addressof(ALLOWED),
+        "clock": clock() if sys.platform.startswith("linux") else 0,
     }
     run = ctypes.CFUNCTYPE(None, ctypes.c_char_p, *[ctypes.c_void_p] * 3)(addresses["run"])
     return Native(

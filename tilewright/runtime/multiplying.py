@@ -26,6 +26,7 @@ WORDS = [
     "outer",
     "itemsize",
     "threads",
+    "lasting",
     "unit",
     "swap",
     "release",
@@ -39,6 +40,7 @@ WORDS = [
     "thread_num",
     "num_threads",
     "teams_allowed",
+    "clock",
     "low0",
     "high0",
     "low1",
@@ -52,6 +54,9 @@ RANK_MAX = 8
 # one that the system has put to sleep or given to somebody else.
 PIECES = 4
 LINE_WORDS = 8
+AWAKE = 1_000_000
+"""Nanoseconds after a batch for which the threads of a team still wait for the next one awake, by any OpenMP
+runtime's own rules: libgomp's do so for some milliseconds."""
 ARRAY_WORDS = 1 + 2 * RANK_MAX
 AXES_AT = len(WORDS) + 3 * ARRAY_WORDS
 AXIS_WORDS = 4
@@ -218,6 +223,55 @@ idle:
 """
 """``team``: what each thread of a team does."""
 
+_ASLEEP = f"""
+@last = internal global i64 0
+
+define internal i64 @now(ptr %context) {{
+entry:
+{_word("clock", "%context", "clock", "ptr")}\
+  %time = alloca {{ i64, i64 }}
+  %failed = call i32 %clock(i32 1, ptr %time)
+  %seconds = load i64, ptr %time
+  %rest.at = getelementptr i64, ptr %time, i64 1
+  %rest = load i64, ptr %rest.at
+  %whole = mul i64 %seconds, 1000000000
+  %now = add i64 %whole, %rest
+  ret i64 %now
+}}
+
+define internal i1 @asleep(ptr %context) {{
+entry:
+{_word("lasting", "%context", "lasting")}{_word("clock", "%context", "clock")}\
+  %lasts = icmp ne i64 %lasting, 0
+  %unknown = icmp eq i64 %clock, 0
+  %no.matter = or i1 %lasts, %unknown
+  br i1 %no.matter, label %no, label %look
+no:
+  ret i1 false
+look:
+  %now = call i64 @now(ptr %context)
+  %before = atomicrmw xchg ptr @last, i64 %now monotonic
+  %gap = sub i64 %now, %before
+  %long = icmp sgt i64 %gap, {AWAKE}
+  ret i1 %long
+}}
+
+define internal void @done(ptr %context) {{
+entry:
+{_word("clock", "%context", "clock")}\
+  %known = icmp ne i64 %clock, 0
+  br i1 %known, label %note, label %end
+note:
+  %now = call i64 @now(ptr %context)
+  store atomic i64 %now, ptr @last monotonic, align 8
+  br label %end
+end:
+  ret void
+}}
+"""
+"""``asleep``: whether a team would have to be woken for a batch that is over before that, as none ran for a
+while; of calls that follow each other the second one wakes it. ``done``: a team has just worked."""
+
 _BATCH = f"""
 define internal void @batch(ptr %context, ptr %a, ptr %b, ptr %c) noinline {{
 entry:
@@ -227,7 +281,10 @@ entry:
   %several = icmp sgt i64 %threads, 1
   %open = icmp ne i64 %allowed, 0
   %split = and i1 %several, %open
-  br i1 %split, label %many, label %one
+  br i1 %split, label %awake, label %one
+awake:
+  %asleep = call i1 @asleep(ptr %context)
+  br i1 %asleep, label %one, label %many
 one:
   call void @part(ptr %context, ptr %a, ptr %b, ptr %c, i64 0, i64 %count)
   ret void
@@ -255,6 +312,7 @@ launch:
   store ptr %taken, ptr %taken.at
   %team.size = trunc i64 %threads to i32
   call void %parallel(ptr @team, ptr %job, i32 %team.size, i32 0)
+  call void @done(ptr %context)
   ret void
 }}
 """
@@ -394,6 +452,7 @@ TEXT = (
     + _APART
     + PART
     + _TEAM
+    + _ASLEEP
     + _BATCH
     + _ALONG
     + _RUN

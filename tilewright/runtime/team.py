@@ -50,6 +50,14 @@ def find_team() -> Team | None:
     return None
 
 
+def clock() -> int:
+    """The address of ``clock_gettime``, whose clock 1 is a monotonic one; 0 where the system has none."""
+    try:
+        return address_of(ctypes.CDLL(None).clock_gettime)
+    except (OSError, AttributeError, TypeError):
+        return 0
+
+
 ALLOWED = ctypes.c_longlong(1)
 """Whether there may be a team. OpenMP's threads do not survive a fork: in the child a team would wait for
 threads that are gone."""

@@ -117,8 +117,8 @@ def test_a_transposed_operand_is_asked_for_while_the_last_one_is_turned() -> Non
 
 @pytest.mark.parametrize("grain_of", ["tile", "lanes"])
 def test_a_core_is_woken_for_some_microseconds_of_work(grain_of: str) -> None:
-    """15 us at 20 flop or bytes a nanosecond are 300,000 of either."""
-    for spelling, products in (("d:2x2x2", 3125), ("d:4x4x4", 781), ("s:8x8x8", 292)):
+    """6 us at 20 flop or bytes a nanosecond are 120,000 of either."""
+    for spelling, products in (("d:2x2x2", 1250), ("d:4x4x4", 312), ("s:8x8x8", 117)):
         (problem,) = Problem.parse(spelling)
         config = STENCILS[grain_of].default(problem, AVX512)
         assert STENCILS[grain_of].launch(problem, config).grain == products

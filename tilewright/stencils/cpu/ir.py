@@ -455,8 +455,10 @@ class Scalars:
 
 
 def grain(problem: Problem) -> int:
-    """Products that keep a core busy for some 15 us, what waking it costs, at 20 flop or bytes a ns."""
-    return max(1, int(15e-6 * 20e9 / max(problem.flops, problem.bytes, 1)))
+    """Products that keep a core busy for some 6 us, what joining a team costs whose threads are awake, at 20
+    flop or bytes a ns. Threads that sleep are left to sleep, unless there is more to do
+    (``runtime.bound_cpu``)."""
+    return max(1, int(6e-6 * 20e9 / max(problem.flops, problem.bytes, 1)))
 
 
 def layout_words(problem: Problem) -> tuple[int, ...]:
