@@ -49,6 +49,7 @@ def force_cores(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     tw.forget()
     monkeypatch.setattr("tilewright.planning.dispatch.threads", lambda problem, grain, cores: count)
     monkeypatch.setattr("tilewright.runtime.bound_cpu.WOKEN", 0)
+    monkeypatch.setattr("tilewright.runtime.bound_cpu.POOLED", 0)
 
 
 @pytest.mark.parametrize("count", [2, 3, 5])

@@ -211,6 +211,7 @@ def test_teams_of_cores_run_each_batch(count: int, monkeypatch: pytest.MonkeyPat
     tw.forget()
     monkeypatch.setattr("tilewright.planning.dispatch.threads", lambda problem, grain, cores: count)
     monkeypatch.setattr("tilewright.runtime.bound_cpu.WOKEN", 0)
+    monkeypatch.setattr("tilewright.runtime.bound_cpu.POOLED", 0)
     plan = tw.plan(a, b).plan
     assert plan.stencil is None or plan.threads == count
     for _ in range(3):

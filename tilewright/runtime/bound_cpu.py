@@ -43,6 +43,9 @@ some 0.9 ms. Calls behind pauses of 20 ms took 0.23 ms more by 16 threads of a X
 on two cores of a virtual machine (Zen 3) 7 ms more, as the thread that is woken may have to wait for a core
 that the one that waits for it holds."""
 
+POOLED = 5
+"""Times that work for which one of Python's threads is asked, where there is no OpenMP runtime."""
+
 
 class Bound:
     """One job, its plan and kernel, and everything that a call does not have to find out again."""
@@ -58,9 +61,10 @@ class Bound:
         parts = [part for value in scalars for part in (complex(value).real, complex(value).imag)]
         kind = np.float64 if problem.dtype.real_bits == 64 else np.float32
         self.scalars = np.array(parts, kind).tobytes()
-        self.threads = plan.threads
         self.strides, self.count = launched(problem)
         launch = STENCILS[plan.stencil].launch(problem, plan.config)
+        pays = find_team() is not None or self.count >= POOLED * launch.grain * plan.threads
+        self.threads = plan.threads if pays else 1
         self.words = {
             "kernel": self.kernel.address,
             **dict(zip(LAYOUT_WORDS, layout_words(problem), strict=True)),
