@@ -40,9 +40,8 @@ RELEASE_FLOPS = 200_000
 WOKEN = 150
 """Times the work that is worth a core that is awake (``ir.grain``) for which a team that sleeps is woken:
 some 0.9 ms. Calls behind pauses of 20 ms took 0.23 ms more by 16 threads of a Xeon than calls in a row, and
-on two cores of a virtual machine (Zen 3) 7 ms more, as the thread that is woken may have to wait for a core
-that the one that waits for it holds."""
-
+on two cores of a virtual machine (Zen 3) 7 ms more, as a thread that is woken may get the core on which the
+caller waits for it."""
 POOLED = 5
 """Times that work for which one of Python's threads is asked, where there is no OpenMP runtime."""
 

@@ -65,20 +65,18 @@ def asked(problem: Gemm | SegmentedProblem) -> dict[str, int]:
     halves = {"BRAIN": int(p.dtype.letter == "b")} if p.dtype.real_bits == 16 else {}
     math = getattr(p, "math", "ieee")
     terms = {"TERMS": EMULATED[math].terms} if math in EMULATED else {}
-    return (
-        halves
-        | terms
-        | {
-            "TYPE_BITS": p.dtype.real_bits,
-            "COMPLEX": int(p.dtype.is_complex),
-            "TRANS_A": int(p.transposed_a),
-            "TRANS_B": int(p.transposed_b),
-            "CONJ_A": int(p.conj_a),
-            "CONJ_B": int(p.conj_b),
-            "ALPHA_ONE": int(p.alpha == "1"),
-            "BETA": {"0": 0, "1": 1}.get(p.beta, 2),
-        }
-    )
+    return {
+        **halves,
+        **terms,
+        "TYPE_BITS": p.dtype.real_bits,
+        "COMPLEX": int(p.dtype.is_complex),
+        "TRANS_A": int(p.transposed_a),
+        "TRANS_B": int(p.transposed_b),
+        "CONJ_A": int(p.conj_a),
+        "CONJ_B": int(p.conj_b),
+        "ALPHA_ONE": int(p.alpha == "1"),
+        "BETA": {"0": 0, "1": 1}.get(p.beta, 2),
+    }
 
 
 def chosen(config: Config, without: Collection[str] = ()) -> dict[str, Any]:

@@ -60,7 +60,7 @@ struct Eight {
 };
 
 // Does `f` with what a lane has of its group's half of a tile, eight sums at a time as tensor cores hold them: two neighbours of every
-// eight rows of a column, and of eight columns one for each four lanes. `n` and `rows` say where they are in the tile.
+// eight rows of a column, and of eight columns one for each four lanes. `f` is told them, the first of these columns, and the first row of 32.
 template <class F> INLINE void each_eight(Sums &sum, int warp, F f) {
     UNROLL for (int i = 0; i < STACKS; i++) UNROLL for (int half = 0; half < 2; half++) UNROLL for (int rows = 0; rows < TILE_M; rows += 32)
         f(Eight{sum, i, half, rows}, i * 64 + warp % 4 * 16 + half * 8, rows);
