@@ -22,6 +22,8 @@ from tilewright.planning.neighbours import LONG
 
 SMALL, LARGE = (4, 8, 16, 32, 64), (128, 256)
 """Largest extents of the classes of shapes, the second where two or three are over 64."""
+HUGE = (512, 1024, 2048)
+"""The same of batches of large products, which are drawn where they are named."""
 LONGEST = 4096
 COUNT = 4
 MANY = 64
@@ -31,8 +33,10 @@ SHAPES = (
     *((f"long {name}", top) for top in SMALL for name in "mnk"),
 )
 """What is drawn: a class of shapes each, by what is long and the bin of the rest."""
-THICK = tuple(("thick", top) for top in (*SMALL[1:], *LARGE))
+THICK = tuple(("thick", top) for top in (*SMALL[1:], *LARGE, *HUGE))
 """Drawn where they are named: of the same bins, with all extents over half of the largest that there is."""
+WIDE = tuple(("to", top) for top in HUGE)
+"""Drawn where they are named, too."""
 STRUCTURES = (*("packed",) * 5, "shared A", "shared B", "gaps")
 TRANS = ("nn", "nn", "tn", "nt", "tt")
 SIZES = (1.0, 1.0, 0.04, 1.0, 0.001, 1.0)
@@ -49,7 +53,7 @@ def shapes(bins: str) -> tuple[tuple[str, int], ...]:
     none is. Raises ``ArgumentError`` for another name."""
     named = {f"{kind} by {top}" if "long" in kind else f"{kind} {top}": (kind, top) for kind, top in SHAPES}
     asked = lines.words(bins) or list(named)
-    named |= {f"{kind} {top}": (kind, top) for kind, top in THICK}
+    named |= {f"{kind} {top}": (kind, top) for kind, top in (*THICK, *WIDE)}
     unknown = sorted(set(asked) - set(named))
     if unknown:
         raise ArgumentError(f"bins: {unknown[0]!r}; accepted: {', '.join(named)}")
@@ -82,7 +86,7 @@ def _between(draw: random.Random, low: int, high: int) -> int:
 
 
 def shape_of(draw: random.Random, kind: str, top: int) -> tuple[int, int, int]:
-    bins = (1, *SMALL, *LARGE)
+    bins = (1, *SMALL, *LARGE, *HUGE)
     below = bins[bins.index(top) - 1]
     if kind == "thick":
         m, n, k = (_between(draw, top // 2, top) for _ in range(3))

@@ -192,8 +192,9 @@ def _recorded(
 ) -> Plan | None:
     """The plan of the rungs that go by records, which ``made`` makes of origin, reason, stencil and config.
     ``theirs``: the vendor's records count."""
-    # Along several axes rules ask for all extents.
-    one = problem if isinstance(problem, Problem) and problem.outer else problem.with_(batch=1)
+    # Along several axes rules ask for all extents, along one whether there is more than one product.
+    whole = isinstance(problem, Problem) and problem.outer
+    one = problem if whole else problem.with_(batch=min(problem.batch, 2))
     asked = IN_USE.record(problem.key, kind, TARGETS[device.kind].keys(device.key))
     if asked is not None and _misfit(asked, one, device) is None:
         return made("tuned", "its kernel in the set that is in use", asked.stencil, asked.config)

@@ -1,4 +1,4 @@
-"""What stencils for one large product share: the products that tensor maps bring to persistent blocks.
+"""What stencils for large products share: the products that tensor maps bring to persistent blocks.
 
 warpgroup   16 bits, and float32 as tf32
 dmma        float64
@@ -7,6 +7,9 @@ cfma        complex float32
 pairs       complex halves
 emulated    float32, real or complex, as sums of bfloat16
 unaligned   16 bits, columns anywhere
+
+``dmma`` and ``ffma`` multiply batches, too: the products stand side by side in one wide one, each of whole
+tiles (``lib/product.cuh``).
 """
 
 from __future__ import annotations
@@ -18,22 +21,27 @@ from tilewright.targets.cuda.arguments import C, Pointer, Scalar, Struct, Tensor
 
 FAR = 2**40
 """Bytes from one column to the next that no tensor map has."""
+WIDE = 512
+"""Columns of the tile of a cluster, at most."""
 LINE = 128
 """Bytes of a swizzle, and of a column of a box."""
 
 
-def unfit(p: Problem, smallest: int, largest: int, tile: int) -> str | None:
-    """Why a product is none of one large one's kind, by its batch, its extents from ``smallest`` to
+def unfit(p: Problem, smallest: int, largest: int, tile: int, batches: bool = False) -> str | None:
+    """Why a product is none of a large one's kind, by its batch, its extents from ``smallest`` to
     ``largest``, the bytes between its columns, and the tiles of order ``tile``, ``largest`` at most; None
-    where nothing speaks against it."""
-    if p.products != 1:
+    where nothing speaks against it. ``batches``: whether there may be several along one axis."""
+    if p.products != 1 and not batches:
         return f"a batch of {p.products} products; this is for one large product"
     if min(p.m, p.n, p.k) < smallest or max(p.m, p.n, p.k) > largest:
         return f"{p.m}x{p.n}x{p.k} has an extent that is not from {smallest} to {largest}"
     if max(p.lda or 0, p.ldb or 0, p.ldc or 0) * p.dtype.itemsize >= FAR:
         return "columns lie 2^40 bytes apart"
-    if -(-p.m // tile) * -(-p.n // tile) > largest:
-        return f"{p.m}x{p.n} has more than {largest} tiles"
+    if -(-p.m // tile) * -(-p.n // tile) * p.batch > largest or (p.n + WIDE) * p.batch > 2 * largest:
+        return f"{p.batch} of {p.m}x{p.n} have more than {largest} tiles"
+    for name, step, moves in zip("AB", p.strides, p.moves, strict=False):
+        if p.batch > 1 and moves and not 0 < step * p.dtype.itemsize < FAR:
+            return f"matrices of {name} lie {step} elements apart, which no tensor map has"
     return None
 
 
@@ -45,11 +53,39 @@ def misplaced(p: Problem) -> str | None:
 def product(made: Problem, ldc: int | None, band: int, clipped: int | None = None) -> Struct:
     """``struct Product`` of the kernels: C, extents, and tiles side by side, one at least, that are near each
     other in time; of those that may clip the boxes of operands also the bytes of a slice that do not come."""
-    counts = (("m", made.m), ("n", made.n), ("k", made.k), ("band", max(1, band)))
+    more = () if clipped is None else (Scalar("clipped", "i", clipped),)
+    return _product(made, made.n, ldc, band, more)
+
+
+def products(p: Problem, band: int, columns: int) -> Struct:
+    """The same of as many products as there are: side by side, each of whole tiles of so many ``columns``, of
+    which a band has ``band`` in all."""
+    if p.batch == 1:
+        return product(p, p.ldc, band // columns)
+    across = -(-p.n // columns) * columns
+    steps = (Scalar(f"stride_{name}", "q", step) for name, step in zip("abc", p.strides, strict=True))
+    sizes = (Scalar("columns", "i", p.n), Scalar("across", "i", across))
+    return _product(p, across * p.batch, p.ldc, band // columns, (*steps, *sizes))
+
+
+def _product(p: Problem, n: int, ldc: int | None, band: int, more: tuple[Scalar, ...]) -> Struct:
+    counts = (("m", p.m), ("n", n), ("k", p.k), ("band", max(1, band)))
     sizes = (Scalar(name, "i", value) for name, value in counts)
     scalars = (Scalar("alpha", "2d"), Scalar("beta", "2d"))
-    more = () if clipped is None else (Scalar("clipped", "i", clipped),)
     return Struct("Product", (Pointer("c", C), Scalar("ldc", "q", ldc or 0), *sizes, *scalars, *more))
+
+
+def batched(p: Problem) -> dict[str, int]:
+    """What is compiled into a kernel that multiplies several products."""
+    return {"BATCHED": 1} if p.batch > 1 else {}
+
+
+def matrices(p: Problem, operand: int, apart: int) -> tuple[int, int]:
+    """How many matrices of an operand a tensor map has, and bytes from one to the next: ``apart`` where all
+    products have the same one."""
+    if not p.moves[operand]:
+        return 1, apart
+    return p.batch, p.strides[operand] * p.dtype.itemsize
 
 
 def untold(operand: int, leading: int | None) -> Struct:
@@ -85,15 +121,16 @@ def lined(p: Problem, operand: int, across: int, along: bool, rows: int) -> Tens
     B: columns) along k, else of one line at each of as many k as a line has elements."""
     size, parts = p.dtype.itemsize, 2 if p.dtype.is_complex else 1
     line, step = LINE // size, ((p.lda, p.ldb)[operand] or 0) * size
-    extents, strides, box = (p.k * parts, across, 1), (step, step * across), (line * parts, rows, 1)
+    extents, box = (p.k * parts, across), (line * parts, rows, 1)
     if not along:
-        extents, strides, box = (across * parts, p.k, 1), (step, step * p.k), (line * parts, line, 1)
+        extents, box = (across * parts, p.k), (line * parts, line, 1)
+    count, apart = matrices(p, operand, step * extents[1])
     return TensorMap(
         f"map_{'ab'[operand]}",
         operand,
         f"float{p.dtype.real_bits}",
-        extents,
-        strides,
+        (*extents, count),
+        (step, apart),
         box,
         swizzle=LINE,
         promotion=LINE,
@@ -101,7 +138,7 @@ def lined(p: Problem, operand: int, across: int, along: bool, rows: int) -> Tens
 
 
 class LargeStencil(CudaStencil):
-    """A stencil for one large product: what all of them say alike."""
+    """A stencil for large products: what all of them say alike."""
 
     # Whether tiles fill whole waves decides, and that is another matter for each size.
     size_specific = True

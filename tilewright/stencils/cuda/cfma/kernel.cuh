@@ -91,8 +91,10 @@ static_assert(STAGES >= 2, "ring: one slice comes while another one is multiplie
 // ---- the kernel ---------------------------------------------------------------------------------
 extern __shared__ __align__(1024) unsigned char shared_memory[];
 
+#include "lib/product.cuh"
 #include "dmma/layout.cuh"
 #include "warpgroup/tiles.cuh"
+#include "warpgroup/place.cuh"
 #include "dmma/loose.cuh"
 #include "dmma/loads.cuh"
 #include "cfma/results.cuh"

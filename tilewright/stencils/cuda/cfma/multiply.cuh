@@ -68,10 +68,10 @@ INLINE void fold(Sums &sum, const Products &of) {
 }
 
 // Which numbers a lane of a warp has: where those of its warp begin in a tile, and which lane it is in either direction.
-struct Place {
+struct Lanes {
     int lane, warp, lane_m, lane_n, row, column;
 
-    INLINE Place(int thread) : lane(thread % 32), warp(thread / 32) {
+    INLINE Lanes(int thread) : lane(thread % 32), warp(thread / 32) {
         const int four = lane / 16 * 2 + lane % 2, eight = lane / 2 % 8;
         lane_m = LANES_M == 4 ? four : eight;
         lane_n = LANES_M == 4 ? eight : four;
@@ -91,9 +91,9 @@ INLINE void multiply_tiles(const Product &g, const Cut &cut) {
     const Tiles tiles(g);
     unsigned int of_a = shared_address(shared_memory), of_b = of_a + OF_A;
     {
-        const Place place(threadIdx.x);
-        of_a += first_number<A_ALONG>(place.row, place.lane_m);
-        of_b += first_number<B_ALONG>(place.column, place.lane_n);
+        const Lanes lanes(threadIdx.x);
+        of_a += first_number<A_ALONG>(lanes.row, lanes.lane_m);
+        of_b += first_number<B_ALONG>(lanes.column, lanes.lane_n);
     }
     Walk walk(tiles, cut);
     Turn<STAGES> turn;
@@ -132,8 +132,8 @@ INLINE void multiply_tiles(const Product &g, const Cut &cut) {
             if (thread_again() % 32 == 0) barrier_expect(gone_barrier(turn.at), 0);
             turn = next;
         }
-        const Place place(thread_again());
-        const Meeting meeting(cut, place.warp, place.lane);
+        const Lanes lanes(thread_again());
+        const Meeting meeting(cut, lanes.warp, lanes.lane);
         Sums sum;
         fold(sum, parts);
         if (CUT) meeting.add(sum, walk);
@@ -141,7 +141,6 @@ INLINE void multiply_tiles(const Product &g, const Cut &cut) {
             meeting.give(sum);
             continue;
         }
-        const Tile tile(tiles, walk.number);
-        store(g, sum, tile.m + place.row, tile.n + place.column, place.lane_m, place.lane_n);
+        store(g, Place(g, tiles, walk.number), sum, lanes.row, lanes.column, lanes.lane_m, lanes.lane_n);
     }
 }

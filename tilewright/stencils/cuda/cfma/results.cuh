@@ -17,13 +17,13 @@ constexpr int AT_ONCE = 2;             // words that are read before the first o
 // Which row (of B: column) of its warp the number i of a lane is, counted from that of its first one.
 template <bool ALONG, int LANES> CONSTANT int place_of(int i) { return ALONG ? i * LANES : i / 2 * 2 * LANES + i % 2; }
 
-// The warp's part of C begins at (m, n).
-INLINE void store(const Product &g, const Sums &sum, int m, int n, int lane_m, int lane_n) {
+// The warp's part of a tile begins at (m, n).
+INLINE void store(const Product &g, const Place &tile, const Sums &sum, int m, int n, int lane_m, int lane_n) {
     const Scalars s = {scalar(g.alpha), scalar(g.beta)};
-    m += lane_m * (A_ALONG ? 1 : 2);
-    n += lane_n * (B_ALONG ? 1 : 2);
-    Stored *const begin = g.c + m + n * g.ldc;
-    const int rows = g.m - m, columns = g.n - n;  // from there on
+    m += tile.m + lane_m * (A_ALONG ? 1 : 2);
+    n += tile.n + lane_n * (B_ALONG ? 1 : 2);
+    Stored *const begin = tile.c + m + n * g.ldc;
+    const int rows = g.m - m, columns = tile.columns - n;  // from there on
     UNROLL for (int j = 0; j < COLUMNS; j++) {
         const int across = place_of<B_ALONG, LANES_N>(j);
         const bool here = across < columns;

@@ -96,8 +96,10 @@ def liked(space: Space, p: Problem, device: Device, count: int) -> list[Config]:
 
 
 def stored_most(p: Problem) -> bool:
-    """Whether a product is real, and hardly more than stores of a C that no cache holds."""
-    return p.k <= SHALLOW and not p.dtype.is_complex and p.m * p.n * p.dtype.itemsize > KEEPS
+    """Whether one product is real, and hardly more than stores of a C that no cache holds."""
+    return (
+        p.products == 1 and p.k <= SHALLOW and not p.dtype.is_complex and p.m * p.n * p.dtype.itemsize > KEEPS
+    )
 
 
 def form(p: Problem) -> int:
@@ -118,7 +120,8 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     # Each warp reads the rows and the columns of its part of the tile.
     warps_m = columns["warps_m"]
     read = (tile_m * (WARPS // warps_m) + tile_n * warps_m) * LINE * (depth // unit(p)) / READ
-    small = p.bytes <= SMALL
+    moved = p.footprint + p.updated
+    small = moved <= SMALL
     cached = CACHED if small else MEMORY
     brought = stage_bytes(p, tile_m / cluster_n, tile_n / cluster_m, depth) / cached
     # The more products a fragment of the right operand has, the longer the next one may take.
@@ -136,12 +139,12 @@ def clocks(p: Problem, device: Device, columns: Columns) -> Any:
     sums = shared * tile_m * tile_n * p.dtype.itemsize
     cut = columns["cut"]
     made, joined = cuts.clocks(count, places, slices, cut, slice_clocks, ASKEW, stored, sums)
-    result = p.m * p.n * p.dtype.itemsize
+    result = p.products * p.m * p.n * p.dtype.itemsize
     if stored_most(p):
         order = order + CROWDED * (columns["stages"] * depth > AHEAD * p.k)
     made = made * order
     # Where memory is the limit, whatever the config, a little of the rest still tells configs apart.
-    few = (p.m + p.n) * p.k * p.dtype.itemsize <= FEW_BYTES
+    few = (p.m + p.n) * p.k * p.products * p.dtype.itemsize <= FEW_BYTES
     written = result * (1 / WRITTEN - 1 / BROUGHT) if result > KEEPS else 0
-    least = (p.bytes / BROUGHT + written) * np.where(cut == 1, SCATTERED, 1)
+    least = (moved / BROUGHT + written) * np.where(cut == 1, SCATTERED, 1)
     return np.maximum(made, least) + made / 64 + joined + BEGUN + PAIRED * few * (shared > 1)

@@ -1,4 +1,4 @@
-// dmma: C = alpha * op(A) * op(B) + beta * C for one large product in float64, by warps with roles on tensor cores.
+// dmma: C = alpha * op(A) * op(B) + beta * C for large products in float64, by warps with roles on tensor cores.
 //
 // One warp loads and eight multiply: the loads of the next tile begin while this one is multiplied and stored, and registers
 // go from the warp group that loads to those that hold sums. Tensor maps say where the operands lie, so that lines of 128
@@ -18,15 +18,17 @@
 // (im, re) for the imaginary one, with other signs where operands enter conjugated.
 //
 // Blocks are persistent. Tiles of C are in bands of columns, there and back, and every other tile of a block may run backwards
-// along k: what the last one has read is then still in the second-level cache.
+// along k: what the last one has read is then still in the second-level cache. The tiles of a batch are those of its products side by
+// side (lib/product.cuh), so that the slices of one product come while another one is multiplied and stored.
 //
 // Of operands whose columns begin at multiples of 8 bytes alone, which no tensor map has, all threads of the warp group that loads
 // ask for the numbers, one by one, to where a box would have them (loose.cuh).
 //
-// Requires: stored columns at multiples of 8 bytes, of complex numbers 16, and a k of at least 1. Fewer than 2^31 tiles.
+// Requires: stored columns at multiples of 8 bytes, of complex numbers 16, and a k of at least 1. Fewer than 2^31 columns of the tiles of
+// all products.
 //
-// The parts: layout.cuh (shared memory), loads.cuh, loose.cuh, fragments.cuh, multiply.cuh, results.cuh; tiles.cuh and parts.cuh
-// are those of warpgroup.
+// The parts: layout.cuh (shared memory), loads.cuh, loose.cuh, fragments.cuh, multiply.cuh, results.cuh; tiles.cuh,
+// place.cuh and parts.cuh are those of warpgroup.
 
 // ---- the problem --------------------------------------------------------------------------------
 #ifndef TYPE_BITS
@@ -91,7 +93,8 @@ constexpr bool A_ALONG = TRANS_A, B_ALONG = !TRANS_B;  // whether stored columns
 constexpr bool LEFT_A = COMPLEX || !A_ALONG;           // whether the operand of 16 rows of tensor cores is A; else it is B
 constexpr bool HALVES = !COMPLEX && (LEFT_A ? !B_ALONG : !A_ALONG);  // whether a line has 16 columns of the right operand
 constexpr bool LOOSE = LOOSE_A || LOOSE_B;             // whether numbers come one by one
-constexpr int FEW = LOOSE ? 40 : 24, MANY = LOOSE ? 232 : 240;  // registers of warps that load, and that multiply
+// Registers of warps that load, more where they ask for numbers one by one, and still more of a batch; and of those that multiply.
+constexpr int FEW = LOOSE ? BATCHED ? 56 : 40 : 24, MANY = LOOSE ? BATCHED ? 224 : 232 : 240;
 constexpr int WARPS = 8, WARPS_N = WARPS / WARPS_M;    // that multiply
 constexpr int WARP_M = TILE_M / WARPS_M, WARP_N = TILE_N / WARPS_N;
 constexpr int NUMBERS = COMPLEX ? 2 : 1;               // real ones of an element
@@ -110,13 +113,16 @@ static_assert(TILE_M % (16 * CLUSTER_N) == 0 && TILE_N % (16 * CLUSTER_M) == 0, 
 static_assert(!LOOSE || CLUSTER_M * CLUSTER_N == 1, "loose: what comes number by number comes to one block");
 static_assert(!COMPLEX || !(LOOSE || LOOSE_C), "type: complex numbers begin at multiples of 16 bytes");
 static_assert(TILE_M <= 256 && TILE_N <= 256, "tile: a box has up to 256 lines");
+static_assert(!BATCHED || !CUT, "batch: tiles are cut of one product");
 static_assert(STAGES >= 2, "ring: one slice comes while another one is multiplied");
 
 // ---- the kernel ---------------------------------------------------------------------------------
 extern __shared__ __align__(1024) unsigned char shared_memory[];
 
+#include "lib/product.cuh"
 #include "dmma/layout.cuh"
 #include "warpgroup/tiles.cuh"
+#include "warpgroup/place.cuh"
 #include "dmma/loose.cuh"
 #include "dmma/loads.cuh"
 #include "dmma/fragments.cuh"

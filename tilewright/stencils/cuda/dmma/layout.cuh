@@ -8,14 +8,6 @@
 #include "lib/multicast.cuh"
 #include "lib/ring.cuh"
 
-// What the kernel is called with beside the tensor maps. `band`: tiles of clusters that a band has along n.
-struct Product {
-    Stored *c;
-    long long ldc;
-    int m, n, k, band;
-    double alpha[2], beta[2];
-};
-
 constexpr int THREADS = 32 * WARPS + 128;                   // the last warp group loads
 constexpr int CLUSTER = CLUSTER_M * CLUSTER_N;              // blocks that share what comes of one operand
 constexpr int BLOCKS = DEPTH / UNIT;                        // along k of a slice

@@ -5,7 +5,7 @@
 // A block of an operand, COUNT rows from `first` on; of PARTS blocks of a cluster that share them each brings its part to all.
 // Coordinates of maps count real numbers.
 template <bool ALONG, int COUNT, int PARTS>
-INLINE void bring(unsigned char *to, const TensorMap &map, int first, int k, unsigned int arrived) {
+INLINE void bring(unsigned char *to, const TensorMap &map, int first, int k, int matrix, unsigned int arrived) {
     constexpr int PART = COUNT / PARTS, BOXES = ALONG ? 1 : PART / UNIT;
     const int begin = PARTS > 1 ? blockIdx.y * PART : 0;
     // A warp that loads has few registers: of 16 boxes side by side, or eight for a cluster, too few, and of eight fewer than of a loop.
@@ -14,16 +14,16 @@ INLINE void bring(unsigned char *to, const TensorMap &map, int first, int k, uns
         const int row = first + begin + i * UNIT;
         const int x = (ALONG ? k : row) * NUMBERS, y = ALONG ? row : k;
         unsigned char *const box = to + (begin + i * UNIT) * LINE;
-        if constexpr (PARTS > 1) box_load_to_all(box, map, x, y, 0, arrived, (1 << PARTS) - 1);
-        else box_load(box, map, x, y, 0, arrived);
+        if constexpr (PARTS > 1) box_load_to_all(box, map, x, y, matrix, arrived, (1 << PARTS) - 1);
+        else box_load(box, map, x, y, matrix, arrived);
     }
 }
 
 // What one thread asks for, of an operand that has a map; and what all ask for, of one that has none.
 template <bool ALONG, int COUNT, int PARTS>
-INLINE void bring(unsigned char *, const Lines &, int, int, unsigned int) {}
+INLINE void bring(unsigned char *, const Lines &, int, int, int, unsigned int) {}
 template <bool ALONG, int COUNT>
-INLINE void fetch(unsigned char *, const TensorMap &, int, int, int, int, int) {}
+INLINE void fetch(unsigned char *, const TensorMap &, long long, int, int, int, int, int) {}
 
 // Whole warps; of what has maps the first thread asks.
 template <typename FromA, typename FromB>
@@ -38,7 +38,7 @@ INLINE void come(const Product &g, const Cut &cut, const FromA &from_a, const Fr
     if (acts) prefetch(from_b);
     bool back = false;
     _Pragma("unroll 1") while (walk.next()) {
-        const Tile tile(tiles, walk.number);
+        const Place tile(g, tiles, walk.number);
         // Parts of tiles run forwards, beside each other.
         const bool down = back && !walk.is_cut();
         const int step = down ? -SLICE : SLICE;
@@ -51,15 +51,15 @@ INLINE void come(const Product &g, const Cut &cut, const FromA &from_a, const Fr
             if (acts) {
                 barrier_expect(arrived, MAPPED);
                 UNROLL for (int i = 0; i < BLOCKS; i++) {
-                    bring<A_ALONG, TILE_M, CLUSTER_N>(a + i * BLOCK_A, from_a, tile.m, k + i * UNIT, arrived);
-                    bring<B_ALONG, TILE_N, CLUSTER_M>(b + i * BLOCK_B, from_b, tile.n, k + i * UNIT, arrived);
+                    bring<A_ALONG, TILE_M, CLUSTER_N>(a + i * BLOCK_A, from_a, tile.m, k + i * UNIT, tile.matrix_a, arrived);
+                    bring<B_ALONG, TILE_N, CLUSTER_M>(b + i * BLOCK_B, from_b, tile.n, k + i * UNIT, tile.matrix_b, arrived);
                 }
             }
             if (LOOSE) {
                 __syncwarp();
                 UNROLL for (int i = 0; i < BLOCKS; i++) {
-                    fetch<A_ALONG, TILE_M>(a + i * BLOCK_A, from_a, tile.m, g.m, k + i * UNIT, g.k, thread);
-                    fetch<B_ALONG, TILE_N>(b + i * BLOCK_B, from_b, tile.n, g.n, k + i * UNIT, g.k, thread);
+                    fetch<A_ALONG, TILE_M>(a + i * BLOCK_A, from_a, tile.ahead_a, tile.m, g.m, k + i * UNIT, g.k, thread);
+                    fetch<B_ALONG, TILE_N>(b + i * BLOCK_B, from_b, tile.ahead_b, tile.n, tile.columns, k + i * UNIT, g.k, thread);
                 }
                 arrive_when_copied(arrived);
             }

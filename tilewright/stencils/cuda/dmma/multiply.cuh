@@ -33,10 +33,11 @@ INLINE void multiply_tiles(const Product &g, const Cut &cut, int warp, int lane)
         Sums sum;
         Left left[2][LEFT_ROWS];
         Right right[2];
-        UNROLL for (int part = 0; part < NUMBERS; part++)
-            UNROLL for (int i = 0; i < LEFT_ROWS; i++)
-                UNROLL for (int j = 0; j < RIGHT_COLUMNS; j++)
-                    UNROLL for (int e = 0; e < 4; e++) sum[part][i][j][e] = 0;
+        if (BEGINS && walk.ends()) {
+            begin(g, Results(g, Place(g, tiles, walk.number), row, column, r, q), sum);
+        } else {
+            UNROLL for (int i = 0; i < SUMMED; i++) number_of(sum, i) = 0;
+        }
         arrived(turn);
         UNROLL for (int i = 0; i < LEFT_ROWS; i++) load_left(left[0][i], of_left + turn.at * STAGE, 0, i);
         load_right(right[0], of_right + turn.at * STAGE, 0, 0);
@@ -68,7 +69,6 @@ INLINE void multiply_tiles(const Product &g, const Cut &cut, int warp, int lane)
             meeting.give(sum);
             continue;
         }
-        const Tile tile(tiles, walk.number);
-        store(g, sum, tile.m + row, tile.n + column, r, q);
+        store(g, Results(g, Place(g, tiles, walk.number), row, column, r, q), sum);
     }
 }

@@ -15,9 +15,9 @@ LINE = 128
 WARPS = 8
 """Warps that multiply; four more load, one of them alone."""
 THREADS = 32 * WARPS + 128
-REGISTERS, LOOSE_REGISTERS = 240, 232
-"""Of a thread that multiplies, when the warps that load have given theirs away; and where numbers come one by
-one, for which these keep some more."""
+REGISTERS, LOOSE_REGISTERS, BATCH_REGISTERS = 240, 232, 224
+"""Of a thread that multiplies, when the warps that load have given theirs away; where numbers come one by
+one, for which these keep some more; and where they do so of a batch."""
 MOST_SUMS = 64
 """Accumulators of a thread, of 2 registers each."""
 OTHER = 24
@@ -32,7 +32,9 @@ def loose(p: Problem) -> tuple[bool, bool, bool]:
 
 def most_registers(p: Problem) -> int:
     """Registers of a thread that multiplies."""
-    return LOOSE_REGISTERS if any(loose(p)[:2]) else REGISTERS
+    if not any(loose(p)[:2]):
+        return REGISTERS
+    return LOOSE_REGISTERS if p.batch == 1 else BATCH_REGISTERS
 
 
 def numbers(p: Problem) -> int:
@@ -56,8 +58,8 @@ def shared_bytes(p: Problem, tile_m: Any, tile_n: Any, depth: Any, stages: Any) 
 
 
 def tiles(p: Problem, tile_m: Any, tile_n: Any, cluster_m: Any = 1, cluster_n: Any = 1) -> Any:
-    """Tiles of C, or of clusters."""
-    return -(-p.m // (tile_m * cluster_m)) * -(-p.n // (tile_n * cluster_n))
+    """Tiles of all C, or of clusters."""
+    return -(-p.m // (tile_m * cluster_m)) * -(-p.n // (tile_n * cluster_n)) * p.batch
 
 
 def lies_along(p: Problem) -> tuple[bool, bool]:

@@ -58,7 +58,7 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("band", BANDS),
         Param("backwards", (0, 1)),
         Param("blocks", (device["sms"],)),
-        Param("cut", cuts.CUTS),
+        Param("cut", cuts.CUTS if p.batch == 1 else (0,)),
         Param("overlap", (0, 1), absent=0),
     ]
 

@@ -1,4 +1,5 @@
-"""Large products in float64, real and complex, by warps with roles on tensor cores: space, choice and launch.
+"""Large products in float64, real and complex, alone and in batches, by warps with roles on tensor cores:
+space, choice and launch.
 
 Tensor cores multiply float64 as fast as they are fed, so what is left is to feed them: copies pass no
 register, registers go from the warps that load to those that multiply, fragments are read without conflicts
@@ -36,7 +37,7 @@ from tilewright.stencils.cuda.common import of_configs, units
 from tilewright.stencils.cuda.dmma.cost import best, clocks, liked
 from tilewright.stencils.cuda.dmma.needs import THREADS, lies_along, loose, shared_bytes, tiles
 from tilewright.stencils.cuda.dmma.space import TILES, params, rules
-from tilewright.stencils.cuda.large import LargeStencil, lined, product, unfit, untold
+from tilewright.stencils.cuda.large import LargeStencil, batched, lined, products, unfit, untold
 from tilewright.stencils.cuda.source import ARGUED, asked, chosen, written
 from tilewright.stencils.cuda.warpgroup.needs import Cut
 from tilewright.stencils.protocol import CostModel
@@ -51,7 +52,7 @@ LARGEST = 2**29
 
 
 class DmmaStencil(LargeStencil):
-    """``dmma``: one large product in float64, as the five functions of the protocol."""
+    """``dmma``: large products in float64, as the five functions of the protocol."""
 
     name = "dmma"
 
@@ -63,7 +64,7 @@ class DmmaStencil(LargeStencil):
             return "the device has no float64 products of 16 rows by warps with registers to give (9.0 alone)"
         if min(units(p)) < NUMBER:
             return f"a column does not begin at a multiple of {NUMBER} bytes"
-        return unfit(p, SMALLEST, LARGEST, TILES[0])
+        return unfit(p, SMALLEST, LARGEST, TILES[0], batches=True)
 
     def space(self, problem: Problem, device: Device) -> Space:
         return Space(params(problem, device), list(rules(problem, device)), elementwise=True)
@@ -80,13 +81,14 @@ class DmmaStencil(LargeStencil):
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         c = _whole(config)
         named = zip(("LOOSE_A", "LOOSE_B", "LOOSE_C"), map(int, loose(problem)), strict=True)
-        return written("dmma", asked(problem) | dict(named) | chosen(c, ARGUED) | {"CUT": int(c["cut"] > 0)})
+        how = batched(problem) | dict(named) | {"CUT": int(c["cut"] > 0)}
+        return written("dmma", asked(problem) | chosen(c, ARGUED) | how)
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         p, c = problem, config
         along_a, along_b = lies_along(p)
         return (
-            product(p, p.ldc, c["band"] // (c["tile_n"] * c["cluster_n"])),
+            products(p, c["band"], c["tile_n"] * c["cluster_n"]),
             untold(A, p.lda) if loose(p)[A] else lined(p, A, p.m, along_a, c["tile_m"] // c["cluster_n"]),
             untold(B, p.ldb) if loose(p)[B] else lined(p, B, p.n, along_b, c["tile_n"] // c["cluster_m"]),
             *([_cut(p, c)] if c["cut"] else []),

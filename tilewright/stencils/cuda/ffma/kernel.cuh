@@ -94,6 +94,7 @@ static_assert((!ARRANGE_A || TILE_M % 32 == 0) && (!ARRANGE_B || TILE_N % 32 == 
 static_assert(!TURNED || (!COMPLEX && DEPTH == 32), "turned: real numbers are turned 32 along k at once");
 static_assert(!PACKED || STAGES * DEPTH * (TILE_M + TILE_N) >= 12 * 32 * 33, "room: each warp packs a piece in the ring");
 static_assert(COMPLEX ? PRODUCTS == 3 || PRODUCTS == 4 : PRODUCTS == 1, "products: of complex numbers four, or three");
+static_assert(!BATCHED || !(PACKED || CUT), "batch: what is packed, and what is cut, is of one product");
 static_assert(!COMPLEX || !CUT, "whole: parts of complex tiles do not meet");
 static_assert(LANES_M == 4 || LANES_M == 8, "lanes: four and eight of them have what others read");
 static_assert(ROWS * COLUMNS <= 128, "sums: a thread holds no more than 128");
@@ -105,8 +106,10 @@ static_assert(STEPS % 8 == 0 && DEPTH % STEPS == 0, "steps: fragments are in two
 // ---- the kernel ---------------------------------------------------------------------------------
 extern __shared__ __align__(1024) unsigned char shared_memory[];
 
+#include "lib/product.cuh"
 #include "ffma/layout.cuh"
 #include "warpgroup/tiles.cuh"
+#include "warpgroup/place.cuh"
 #include "ffma/packs.cuh"
 #include "ffma/loads.cuh"
 #include "ffma/turn.cuh"

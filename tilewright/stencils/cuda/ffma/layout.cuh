@@ -6,14 +6,6 @@
 #include "lib/box.cuh"
 #include "lib/ring.cuh"
 
-// What the kernel is called with beside the tensor maps. `band`: tiles that a band has along n.
-struct Product {
-    Stored *c;
-    long long ldc;
-    int m, n, k, band;
-    double alpha[2], beta[2];
-};
-
 // Operands that are packed, how many bytes of the workspace are in front of what is packed of them and of parts of complex tiles,
 // and how many numbers a plane has.
 struct Packs {

@@ -12,7 +12,7 @@ INLINE void come(const Product &g, const Cut &cut, const Packs &packs, const Ten
     if (acts) packed(g, packs, cut);
     __syncwarp();
     _Pragma("unroll 1") while (walk.next()) {
-        const Tile tile(tiles, walk.number);
+        const Place tile(g, tiles, walk.number);
         // Slices of a tile that are packed follow each other.
         const long long along = whole(g.k), before = (long long)walk.first * DEPTH;
         _Pragma("unroll 1") for (int product = 0; product < PRODUCTS; product++) {
@@ -28,9 +28,9 @@ INLINE void come(const Product &g, const Cut &cut, const Packs &packs, const Ten
                     const unsigned int arrived = come_barrier(turn.at);
                     barrier_expect(arrived, STAGE);
                     if (PACK_A) bulk_load<false>(a, from_a, OF_A, arrived, 0);
-                    else box_load(a, map_a, TURN_A ? slice * SLICE : tile.m, TURN_A ? tile.m : slice * SLICE, 0, arrived);
+                    else box_load(a, map_a, TURN_A ? slice * SLICE : tile.m, TURN_A ? tile.m : slice * SLICE, tile.matrix_a, arrived);
                     if (PACK_B) bulk_load<false>(a + OF_A, from_b, STAGE - OF_A, arrived, 0);
-                    else box_load(a + OF_A, map_b, TURN_B ? slice * SLICE : tile.n, TURN_B ? tile.n : slice * SLICE, 0, arrived);
+                    else box_load(a + OF_A, map_b, TURN_B ? slice * SLICE : tile.n, TURN_B ? tile.n : slice * SLICE, tile.matrix_b, arrived);
                 }
                 turn.next();
                 from_a += DEPTH * TILE_M;

@@ -52,7 +52,11 @@ INLINE void multiply_tiles(const Product &g, const Packs &packs, const Cut &cut,
         const int slices = __shfl_sync(0xffffffff, walk.count(), 0);
         Sums sum;
         float a[2][ROWS], b[2][COLUMNS];
-        UNROLL for (int i = 0; i < ROWS; i++) UNROLL for (int j = 0; j < COLUMNS; j++) sum[i][j] = 0;
+#if !COMPLEX
+        if (BEGINS && walk.ends()) begin(g, Place(g, tiles, walk.number), sum, row, column);
+        else
+#endif
+            UNROLL for (int i = 0; i < SUMMED; i++) number_of(sum, i) = 0;
         _Pragma("unroll 1") for (int product = 0; product < PRODUCTS; product++) {
             arrived(turn);
             load<ROWS, LANES_M, LINE_A, TURN_A>(a[0], of_a + turn.at * STAGE, 0);
@@ -98,7 +102,6 @@ INLINE void multiply_tiles(const Product &g, const Packs &packs, const Cut &cut,
             meeting.give(sum);
             continue;
         }
-        const Tile tile(tiles, walk.number);
-        store(g, sum, kept, tile.m + row, tile.n + column);
+        store(g, Place(g, tiles, walk.number), sum, kept, row, column);
     }
 }

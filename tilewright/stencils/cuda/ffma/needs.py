@@ -77,5 +77,5 @@ def shared_bytes(down: Any, across: Any, depth: Any, stages: Any) -> Any:
 
 
 def tiles(p: Problem, down: Any, across: Any) -> Any:
-    """Tiles of C."""
-    return -(-p.m // down) * -(-p.n // across)
+    """Tiles of all C."""
+    return -(-p.m // down) * -(-p.n // across) * p.batch

@@ -32,15 +32,44 @@ struct Kept {
     }
 };
 
-// The thread's first element of C is at (m, n). Of complex numbers the sums are the real part of three products, and the imaginary
-// one of four; the other part is kept.
-INLINE void store(const Product &g, const Sums &sum, const Kept &kept, int m, int n) {
+// Sums of real numbers begin with C where nothing scales them: it is asked for at once, while the first slice comes, and not in turns
+// behind the last one.
+constexpr bool BEGINS = BETA != 0 && ALPHA_ONE && !COMPLEX, READS = BETA != 0 && !BEGINS;
+
+#if !COMPLEX
+// The thread's first element of a tile is at (m, n). A word that is cut off is read element by element.
+INLINE void begin(const Product &g, const Place &tile, Sums &sum, int m, int n) {
     const Scalars s = {scalar(g.alpha), scalar(g.beta)};
-    Stored *const begin = g.c + m + n * g.ldc;
-    const int rows = g.m - m, columns = g.n - n;  // from there on
+    m += tile.m;
+    n += tile.n;
+    const Stored *const begin = tile.c + m + n * g.ldc;
+    const int rows = g.m - m, columns = tile.columns - n;
+    UNROLL for (int j = 0; j < COLUMNS; j++) {
+        const int along = j / FOUR * LANES_N * FOUR + j % FOUR;
+        UNROLL for (int group = 0; group < GROUPS; group++) {
+            const int down = group * LANES_M * FOUR;
+            const Stored *const at = begin + down + along * g.ldc;
+            Pack<WORD> old = {};
+            if (along < columns && down + WORD <= rows) global_load(old.vector, (const uint4 *)at);
+            else UNROLL for (int e = 0; e < WORD; e++) if (along < columns && down + e < rows) old.element[e] = at[e];
+            UNROLL for (int e = 0; e < FOUR; e++) sum[group * FOUR + e][j] = old.element[e];
+        }
+    }
+    if (BETA == 2) UNROLL for (int i = 0; i < SUMMED; i++) number_of(sum, i) = scaled(s, 0, number_of(sum, i));
+}
+#endif
+
+// The thread's first element of a tile is at (m, n). Of complex numbers the sums are the real part of three products, and the imaginary
+// one of four; the other part is kept.
+INLINE void store(const Product &g, const Place &tile, const Sums &sum, const Kept &kept, int m, int n) {
+    const Scalars s = {scalar(g.alpha), scalar(g.beta)};
+    m += tile.m;
+    n += tile.n;
+    Stored *const begin = tile.c + m + n * g.ldc;
+    const int rows = g.m - m, columns = tile.columns - n;  // from there on
     UNROLL for (int first = 0; first < RESULTS; first += AT_ONCE) {
         Pack<WORD> old[AT_ONCE];
-        UNROLL for (int write = BETA == 0; write < 2; write++)
+        UNROLL for (int write = !READS; write < 2; write++)
             UNROLL for (int i = 0; i < AT_ONCE; i++) {
                 const int group = (first + i) / HALVES, half = (first + i) % HALVES, row = group % GROUPS * FOUR + half * WORD;
                 const int j = group / GROUPS, down = group % GROUPS * LANES_M * FOUR + half * WORD;
@@ -62,7 +91,10 @@ INLINE void store(const Product &g, const Sums &sum, const Kept &kept, int m, in
                     out.element[e] = scaled(s, x, old[i].element[e]);
                 }
 #else
-                UNROLL for (int e = 0; e < WORD; e++) out.element[e] = scaled(s, sum[row + e][j], old[i].element[e]);
+                UNROLL for (int e = 0; e < WORD; e++) {
+                    const float own = sum[row + e][j];
+                    out.element[e] = BEGINS ? own : scaled(s, own, old[i].element[e]);
+                }
 #endif
                 if (full) global_store((uint4 *)at, out.vector);
                 else UNROLL for (int e = 0; e < WORD; e++) if (here && down + e < rows) at[e] = out.element[e];

@@ -38,6 +38,8 @@ nothing so was 1.22 times as fast up to a k of 128 (nine, all faster), and 0.93 
 
 
 def params(p: Problem, device: Device) -> list[Param]:
+    # Of a batch nothing is packed, for each product would be read and written once more.
+    turned = (0,) if p.dtype.is_complex or not any(arranged(p)) else (0, 1) if p.batch == 1 else (1,)
     return [
         Param("rows", (4, 8, 16)),
         Param("columns", (4, 8, 16)),
@@ -47,11 +49,11 @@ def params(p: Problem, device: Device) -> list[Param]:
         Param("stages", (2, 3, 4, 5, 6, 8)),
         Param("band", (1024, 2048, 4096)),
         Param("blocks", (device["sms"],)),
-        Param("cut", (0,) if p.dtype.is_complex else cuts.CUTS),
+        Param("cut", (0,) if p.dtype.is_complex or p.batch > 1 else cuts.CUTS),
         Param("a_first", (0, 1)),
         Param("products", (4, 3) if p.dtype.is_complex else (1,)),
         Param("overlap", (0, 1), absent=0),
-        Param("turned", (0, 1) if any(arranged(p)) and not p.dtype.is_complex else (0,), absent=0),
+        Param("turned", turned, absent=0),
     ]
 
 

@@ -48,7 +48,7 @@ from tilewright.stencils.cuda.ffma.needs import (
     tiles,
 )
 from tilewright.stencils.cuda.ffma.space import params, rules
-from tilewright.stencils.cuda.large import LINE, LargeStencil, misplaced, product, unfit
+from tilewright.stencils.cuda.large import LINE, LargeStencil, batched, matrices, misplaced, products, unfit
 from tilewright.stencils.cuda.source import ARGUED, asked, chosen, written
 from tilewright.stencils.cuda.warpgroup.needs import Cut
 from tilewright.stencils.protocol import CostModel
@@ -70,7 +70,7 @@ LARGEST = 2**29
 
 
 class FfmaStencil(LargeStencil):
-    """``ffma``: one large product in float32, as the five functions of the protocol."""
+    """``ffma``: large products in float32, as the five functions of the protocol."""
 
     name = "ffma"
 
@@ -80,7 +80,9 @@ class FfmaStencil(LargeStencil):
             return reason
         if "tma" not in device.supports or "wgmma" not in device.supports:
             return "the device has no tensor maps for warps with registers to give (9.0 alone)"
-        return unfit(p, SMALLEST, LARGEST, 16) or misplaced(p)
+        if p.batch > 1 and p.dtype.is_complex:
+            return "parts of complex numbers are packed of one product"
+        return unfit(p, SMALLEST, LARGEST, 16, batches=True) or misplaced(p)
 
     def space(self, problem: Problem, device: Device) -> Space:
         return Space(params(problem, device), list(rules(problem, device)), elementwise=True)
@@ -96,14 +98,15 @@ class FfmaStencil(LargeStencil):
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         c = _whole(config)
-        return written("ffma", asked(problem) | chosen(c, ARGUED) | {"CUT": int(c["cut"] > 0)})
+        how = batched(problem) | {"CUT": int(c["cut"] > 0)}
+        return written("ffma", asked(problem) | chosen(c, ARGUED) | how)
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         p, c = problem, _whole(config)
         down, across = _tile(c)
         arranges = arranged(p)
         return (
-            product(p, p.ldc, c["band"] // across),
+            products(p, c["band"], across),
             *_workspace(p, c),
             *([] if arranges[A] and not c["turned"] else [_map(p, A, p.m, down, c["depth"], arranges[A])]),
             *([] if arranges[B] and not c["turned"] else [_map(p, B, p.n, across, c["depth"], arranges[B])]),
@@ -163,15 +166,16 @@ def _map(p: Problem, operand: int, across: int, tile: int, depth: int, turned: b
     """An operand as it is stored, in boxes of a tile at so many k: lines of the tile, or where it is turned
     lines along k."""
     step = ((p.lda, p.ldb)[operand] or 0) * p.dtype.itemsize
-    extents, strides, box = (across, p.k, 1), (step, step * p.k), (tile, depth, 1)
+    extents, box = (across, p.k), (tile, depth, 1)
     if turned:
-        extents, strides, box = (p.k, across, 1), (step, step * across), (PIECE, tile, 1)
+        extents, box = (p.k, across), (PIECE, tile, 1)
+    count, apart = matrices(p, operand, step * extents[1])
     return TensorMap(
         f"map_{'ab'[operand]}",
         operand,
         "float32",
-        extents,
-        strides,
+        (*extents, count),
+        (step, apart),
         box,
         swizzle=LINE if turned else 0,
         promotion=LINE,

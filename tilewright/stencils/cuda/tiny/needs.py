@@ -41,6 +41,10 @@ SHORT_RUN = 4096
 """Bytes of C of a run below which several runs that lie next to each other are one."""
 ALONG = 1024
 """Bytes of a run along the outer axis of a tile that are enough."""
+SHARING = 8
+"""Positions along the outer axis of a tile along which an operand with gaps is shared, at most."""
+TOGETHER = 16384
+"""Bytes of C of a run along it there, at most."""
 ALONE = 256
 """Bytes of a matrix from which on it is worth a bulk copy of its own."""
 SEVERAL = (1, 2, 3, 4)
@@ -221,13 +225,18 @@ def tile(p: Problem) -> Tile | None:
             return None
         turned = [step == room != stride for room, step, stride in zip(sizes, outer, p.strides, strict=True)]
         return _tile_of(p, len(p.outer) - 1, 0, turned)
-    # The axis along which what is loose has no gaps.
-    for axis in sorted(range(len(p.outer)), key=lambda at: (-p.outer[at][0], -at)):
-        extent, *outer = p.outer[axis]
-        turned = [step == room != stride for room, step, stride in zip(sizes, outer, p.strides, strict=True)]
-        if all(turns or not gaps for turns, gaps in zip(turned, loose, strict=True)):
-            most = min(PIECES, -(-ALONG // (max(sizes) * size)))
-            return _tile_of(p, axis, -(-extent // -(-extent // most)), turned)
+    # The axis along which what is loose has no gaps, or, next best, is shared: each of its matrices is a run.
+    largest = max(sizes) * size
+    for shared in (False, True):
+        for axis in sorted(range(len(p.outer)), key=lambda at: (-p.outer[at][0], -at)):
+            extent, *outer = p.outer[axis]
+            turned = [
+                step == room != stride or (shared and gaps and not step)
+                for room, step, stride, gaps in zip(sizes, outer, p.strides, loose, strict=True)
+            ]
+            if all(turns or not gaps for turns, gaps in zip(turned, loose, strict=True)):
+                most = min(SHARING, TOGETHER // largest) if shared else min(PIECES, -(-ALONG // largest))
+                return _tile_of(p, axis, -(-extent // -(-extent // max(1, most))), turned)
     if min(room for room, gaps in zip(sizes, loose, strict=True) if gaps) * size < ALONE:
         return None
     return _tile_of(p, len(p.outer) - 1, 1, loose)
