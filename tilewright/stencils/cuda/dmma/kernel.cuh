@@ -35,6 +35,9 @@
 #define TYPE_BITS 64  // of a real number
 #endif
 #include "lib/problem.cuh"
+#ifndef BATCHED
+#define BATCHED 0  // whether there are several products
+#endif
 #ifndef LOOSE_A
 #define LOOSE_A 0  // whether columns of A begin at multiples of 8 bytes alone
 #endif

@@ -1,6 +1,8 @@
 // The results of a warp: 16 bytes of a thread, which are two neighbours of a column of C, or one complex number.
 #pragma once
 
+#include "lib/guarded.cuh"
+
 constexpr int RESULTS = LEFT_ROWS * RIGHT_COLUMNS * 4 / WORD;  // words of 16 bytes of a thread
 constexpr int AT_ONCE = RESULTS % 4 ? 2 : 4;                   // that are read before the first of them is written
 // Sums begin with C where nothing scales them: it is asked for at once, while the first slice comes, and not in turns behind the last one.
@@ -33,14 +35,6 @@ struct Result {
         return Element{number(sums, element, 0), number(sums, element, 1)};
 #else
         return number(sums, element, 0);
-#endif
-    }
-    INLINE void set(Sums &sums, int element, Element x) const {
-#if COMPLEX
-        number(sums, element, 0) = x.re;
-        number(sums, element, 1) = x.im;
-#else
-        number(sums, element, 0) = x;
 #endif
     }
 };
@@ -85,13 +79,24 @@ INLINE void begin(const Product &g, const Results &results, Sums &sums) {
     const Scalars s = {scalar(g.alpha), scalar(g.beta)};
     UNROLL for (int i = 0; i < RESULTS; i++) {
         const Result result(i);
-        Pack<WORD> old = {};
-        results.load(old, result);
-        UNROLL for (int e = 0; e < WORD; e++) result.set(sums, e, old.element[e]);
+        const double *const from = (const double *)results.at(result);
+        UNROLL for (int e = 0; e < WORD; e++) {
+            const bool there = result.m + e < results.rows && result.n < results.columns;
+            UNROLL for (int part = 0; part < NUMBERS; part++)
+                guarded_load(result.number(sums, e, part), from + e * NUMBERS + part, there);
+        }
     }
     if (BETA == 2) UNROLL for (int i = 0; i < RESULTS; i++) {
         const Result result(i);
-        UNROLL for (int e = 0; e < WORD; e++) result.set(sums, e, scaled(s, zero(), result.get(sums, e)));
+        UNROLL for (int e = 0; e < WORD; e++) {
+            const Element x = scaled(s, zero(), result.get(sums, e));
+#if COMPLEX
+            result.number(sums, e, 0) = x.re;
+            result.number(sums, e, 1) = x.im;
+#else
+            result.number(sums, e, 0) = x;
+#endif
+        }
     }
 }
 

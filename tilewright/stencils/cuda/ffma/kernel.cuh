@@ -27,6 +27,9 @@
 #define TYPE_BITS 32  // of a real number
 #endif
 #include "lib/problem.cuh"
+#ifndef BATCHED
+#define BATCHED 0  // whether there are several products
+#endif
 
 // ---- the parameters of the space ----------------------------------------------------------------
 #ifndef ROWS

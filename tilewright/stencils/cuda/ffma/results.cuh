@@ -1,6 +1,8 @@
 // The results of a thread: words of 16 bytes of columns of C.
 #pragma once
 
+#include "lib/guarded.cuh"
+
 constexpr int HALVES = COMPLEX ? 2 : 1;                                              // words of C of four sums
 constexpr int GROUPS = ROWS / FOUR, RESULTS = GROUPS * COLUMNS * HALVES;             // words of a thread
 constexpr int AT_ONCE = COMPLEX ? 1 : RESULTS % 4 ? 2 : 4;                           // that are read before the first is written
@@ -37,7 +39,7 @@ struct Kept {
 constexpr bool BEGINS = BETA != 0 && ALPHA_ONE && !COMPLEX, READS = BETA != 0 && !BEGINS;
 
 #if !COMPLEX
-// The thread's first element of a tile is at (m, n). A word that is cut off is read element by element.
+// The thread's first element of a tile is at (m, n).
 INLINE void begin(const Product &g, const Place &tile, Sums &sum, int m, int n) {
     const Scalars s = {scalar(g.alpha), scalar(g.beta)};
     m += tile.m;
@@ -48,11 +50,8 @@ INLINE void begin(const Product &g, const Place &tile, Sums &sum, int m, int n) 
         const int along = j / FOUR * LANES_N * FOUR + j % FOUR;
         UNROLL for (int group = 0; group < GROUPS; group++) {
             const int down = group * LANES_M * FOUR;
-            const Stored *const at = begin + down + along * g.ldc;
-            Pack<WORD> old = {};
-            if (along < columns && down + WORD <= rows) global_load(old.vector, (const uint4 *)at);
-            else UNROLL for (int e = 0; e < WORD; e++) if (along < columns && down + e < rows) old.element[e] = at[e];
-            UNROLL for (int e = 0; e < FOUR; e++) sum[group * FOUR + e][j] = old.element[e];
+            UNROLL for (int e = 0; e < FOUR; e++)
+                guarded_load(sum[group * FOUR + e][j], begin + down + e + along * g.ldc, along < columns && down + e < rows);
         }
     }
     if (BETA == 2) UNROLL for (int i = 0; i < SUMMED; i++) number_of(sum, i) = scaled(s, 0, number_of(sum, i));
