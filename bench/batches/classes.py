@@ -126,23 +126,26 @@ def _problem(
     return filling(one, size)
 
 
-def untuned(problem: Problem, device: Device) -> tuple[Entry, ...]:
-    """The defaults of the stencils that accept a problem: calls choose among them by what is measured."""
+def untuned(problem: Problem, device: Device, only: str = "") -> tuple[Entry, ...]:
+    """The defaults of the stencils that accept a problem, or of ``only`` one: calls choose among them by what
+    is measured."""
     accepting = [
         name
         for name, stencil in candidates.of(device).items()
-        if candidates.refusal(stencil, problem, device) is None
+        if only in ("", name) and candidates.refusal(stencil, problem, device) is None
     ]
     written = [name for name in accepting if max(problem.extents) > UNIVERSAL.get(name, 0)] or accepting[:1]
     return tuple(Entry(name, STENCILS[name].default(problem, device), "default") for name in written)
 
 
-def all_untuned(problems: Sequence[Problem], device: Device) -> dict[Problem, tuple[Entry, ...]]:
+def all_untuned(
+    problems: Sequence[Problem], device: Device, only: str = ""
+) -> dict[Problem, tuple[Entry, ...]]:
     """The same of many problems, by all cores: a cost model takes a tenth of a second for one."""
     if len(problems) < MANY:
-        return {problem: untuned(problem, device) for problem in problems}
+        return {problem: untuned(problem, device, only) for problem in problems}
     with ProcessPoolExecutor(len(machine.cores()), multiprocessing.get_context("spawn")) as pool:
-        found = pool.map(untuned, problems, itertools.repeat(device), chunksize=4)
+        found = pool.map(untuned, problems, itertools.repeat(device), itertools.repeat(only), chunksize=4)
         return dict(zip(problems, found, strict=True))
 
 
@@ -157,7 +160,7 @@ def classes_of(run: Run) -> None:
     # Types and betas in turns: what ends at its limit has some of all.
     points: list[Point] = []
     problems = [p for p in itertools.chain.from_iterable(itertools.zip_longest(*every)) if p is not None]
-    for problem, entries in all_untuned(problems, run.device).items():
+    for problem, entries in all_untuned(problems, run.device, given.of).items():
         if entries:
             where = dispatch.regime(problem, run.device)
             points.append(Point(problem, where, entries, forced(problem)))

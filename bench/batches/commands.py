@@ -105,7 +105,11 @@ def parsed(words: Sequence[str] | None = None) -> argparse.Namespace:
     add("--odd", action="store_true", help="odd multiples of --unit (classes)")
     add("--long", default="mnk", help="which extents may be long; v: vectors, w: any (skewed; default: mnk)")
     add("--tries", type=int, default=0, help="configs drawn beside each default (skewed; default: none)")
-    add("--of", default="", help="the stencil of these configs (skewed; default: the first)")
+    add(
+        "--of",
+        default="",
+        help="the stencil of these configs (skewed; default: the first), or of all defaults (classes)",
+    )
     add("--rounds", type=int, default=11, help="samples of each, in turns (default: 11)")
     add(
         "--budget",
