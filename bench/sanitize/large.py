@@ -102,6 +102,14 @@ def dmma(device: Device) -> Iterator[Job]:
         if stencil.accepts(problem, device) is None:
             config = stencil.default(problem, device).with_(**(alone | fixed | {"depth": 32, "blocks": 2}))
             yield made(stencil, problem, config, f"dmma_d_{text.partition(':')[0]}_anywhere", device)
+    # Several products side by side: boxes, numbers one by one, and an operand that two blocks share.
+    batches = {"d:tn:130x98x74@3": 3, "d:nt:131x99x75@3": 3, "z:cn:66x98x37@3": 0}
+    for text, form in batches.items():
+        (problem,) = Problem.parse(text, alpha="1", beta="any")
+        if stencil.accepts(problem, device) is None:
+            config = stencil.default(problem, device).with_(**(alone | forms[form]))
+            config = config.with_(depth=256 // problem.dtype.itemsize, blocks=2 * config["cluster_n"])
+            yield made(stencil, problem, config, f"dmma_{text[0]}_{text[2:4]}_batch", device)
 
 
 def ffma(device: Device) -> Iterator[Job]:
@@ -128,6 +136,10 @@ def ffma(device: Device) -> Iterator[Job]:
         config = stencil.default(problem, device).with_(**(wide | fixed))
         job = made(stencil, problem, config, f"ffma_{text.replace(':', '_')}_{turn}", device)
         yield defined(job, "EACH_LANE", "1")
+    (problem,) = Problem.parse("s:tt:132x100x76@3", alpha="1", beta="any")
+    if stencil.accepts(problem, device) is None:
+        config = stencil.default(problem, device).with_(blocks=2)
+        yield defined(made(stencil, problem, config, "ffma_s_tt_batch", device), "EACH_LANE", "1")
 
 
 def cfma(device: Device) -> Iterator[Job]:

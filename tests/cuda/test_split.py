@@ -42,7 +42,7 @@ def test_few_blocks_have_many_tiles(way: str, text: str) -> None:
         align = 8 if text[0] == "c" else 4
         p = problem(f"{text}:{size}", (0, 1, 2), (3, 0, 1), alpha="any", beta="any", align=align, math=way)
         assert STENCIL.accepts(p, devices.probe()) is None
-        found = verdict(STENCIL, p, Config({"band": 2048} | fixed), 1)
+        found = verdict(STENCIL, p, Config({"band": 2048} | fixed), p.batch)
         assert found.ok, f"{p.key} {fixed}: {found.why}"
 
 
@@ -67,7 +67,7 @@ def test_random_configs_are_right(seed: int) -> None:
     assert STENCIL.accepts(p, device) is None
     space = STENCIL.space(p, device).only((*HARDWARE, "hard"))
     (config,) = space.sample(1, seed)
-    found = verdict(STENCIL, p, config, 1, special=seed % 4 == 0)
+    found = verdict(STENCIL, p, config, p.batch, special=seed % 4 == 0)
     assert found.ok, f"{p.key} {config}: {found.why}"
 
 

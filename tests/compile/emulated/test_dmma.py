@@ -93,3 +93,28 @@ def test_columns_that_begin_anywhere_come_number_by_number(
     p = problem(text, pad=(pads[0], pads[1], pads[2]), beta="any", alpha="any")
     assert tuple(x % 2 for x in (p.lda or 0, p.ldb or 0, p.ldc or 0)) == loose
     assert found_wrong("dmma", [(p, Config(SMALL | fixed))], grid_x=None if "cut" in fixed else 1) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "shared", "loose", "beta", "fixed"),
+    [
+        # Two blocks have the tiles of three products, whose columns end inside of these; A for all products.
+        ("d:nn:35x29x19@3", "", 0, "any", {}),
+        ("d:tn:35x70x19@3", "a", 0, "1", {"cluster_n": 2}),
+        # Clusters of two blocks for tiles that follow each other in m; B for all products.
+        ("z:nt:35x56x9@3", "b", 0, "1", {"depth": 8, "cluster_m": 2, "blocks": 4}),
+        # Numbers one by one, of matrices that begin at odd ones.
+        ("d:tt:35x33x21@3", "", 1, "1", {}),
+        ("d:nt:33x35x17@3", "b", 1, "0", {"depth": 32}),
+    ],
+)
+def test_tiles_of_a_batch_stand_side_by_side(
+    text: str, shared: str, loose: int, beta: str, fixed: dict[str, int]
+) -> None:
+    p = problem(text, beta=beta)
+    unit = 16 // p.dtype.itemsize
+    pads = [(ld or 0) % 2 == 0 if loose else -(ld or 0) % unit for ld in (p.lda, p.ldb, p.ldc)]
+    pad = (int(pads[0]), int(pads[1]), int(pads[2]))
+    p = problem(text, pad, (1, 0, 3) if loose else (unit, 0, 2 * unit), beta=beta)
+    p = p.with_(**{f"stride_{name}": 0 for name in shared})
+    assert found_wrong("dmma", [(p, Config(SMALL | {"blocks": 2} | fixed))]) == []

@@ -53,3 +53,21 @@ def test_products_are_right(text: str, beta: str, fixed: dict[str, int]) -> None
     pads = [-(ld or 0) % unit for ld in (p.lda, p.ldb, p.ldc)]
     p = problem(text, pad=(pads[0], pads[1] + unit, pads[2] + 2 * unit), beta=beta, alpha=alpha)
     assert found_wrong("ffma", [(p, Config(SMALL | fixed))], grid_x=None if "cut" in fixed else 1) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "shared", "beta", "fixed"),
+    [
+        ("s:nt:66x33x19@3", "a", "1", {}),
+        # Operands that are turned in shared memory, one of them for all products.
+        ("s:tn:34x35x33@3", "b", "any", TURNED | {"columns": 16, "warps_m": 4}),
+    ],
+)
+def test_tiles_of_a_batch_stand_side_by_side(
+    text: str, shared: str, beta: str, fixed: dict[str, int]
+) -> None:
+    p = problem(text, beta=beta)
+    pads = [-(ld or 0) % 4 for ld in (p.lda, p.ldb, p.ldc)]
+    p = problem(text, (pads[0], pads[1], pads[2] + 4), (4, 0, 8), beta=beta)
+    p = p.with_(**{f"stride_{name}": 0 for name in shared})
+    assert found_wrong("ffma", [(p, Config(SMALL | {"blocks": 2} | fixed))]) == []

@@ -70,8 +70,8 @@ BEGUN = 2500
 ASKED, TURNED = 0.5, 2.0
 """Of batches: clocks for which the warps that load ask for a number, where they come one by one, and times
 longer that fragments of complex numbers are read where both operands lie across k. These and the next are
-from 168 defaults on an H200, of whose times over the model's the logarithms have a standard deviation of 0.14,
-and of 0.22 without."""
+from 168 defaults on an H200: the logarithms of their times over the model's differ by 0.14 (standard
+deviation), and by 0.22 without."""
 SINGLY, ADDED, MADE_READY = 2.0, 1.5, 4000
 """Of batches, too: times longer that C is stored where its columns begin at multiples of 8 bytes alone, what
 reading it takes of the time of storing it, and clocks more of a launch."""
