@@ -11,6 +11,7 @@
 #define LOOSE_A 0
 #define LOOSE_B 0
 #define LOOSE_C 0
+#define BATCHED 0
 #define OVERLAP 1
 #define TILE_M 128
 #define TILE_N 128
@@ -35,6 +36,7 @@
 #define LOOSE_A 0
 #define LOOSE_B 0
 #define LOOSE_C 0
+#define BATCHED 0
 #define OVERLAP 1
 #define TILE_M 128
 #define TILE_N 128
@@ -59,6 +61,7 @@
 #define LOOSE_A 0
 #define LOOSE_B 0
 #define LOOSE_C 0
+#define BATCHED 0
 #define OVERLAP 1
 #define TILE_M 128
 #define TILE_N 128
@@ -83,6 +86,7 @@
 #define LOOSE_A 0
 #define LOOSE_B 0
 #define LOOSE_C 0
+#define BATCHED 0
 #define OVERLAP 1
 #define TILE_M 64
 #define TILE_N 128

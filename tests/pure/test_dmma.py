@@ -82,7 +82,11 @@ def test_definitions_are_as_they_were(request: pytest.FixtureRequest) -> None:
     [
         ("s:512x512x512", {}, "type s"),
         ("c:512x512x512", {}, "type c"),
-        ("d:512x512x512@2", {}, "a batch of 2"),
+        ("d:512x32x512@2", {}, "512x32 of a batch is small"),
+        ("d:64x64x512@2", {}, "64x64 of a batch is small"),
+        ("d:512x512x512@2", {"stride_a": -(512**2)}, "matrices of A lie -262144 elements apart"),
+        ("d:512x512x512@2", {"stride_b": 2**38}, "matrices of B"),
+        (f"d:512x512x512@{2**21}", {}, "more than"),
         ("d:512x15x512", {}, "not from 16"),
         ("d:512x512x512", {"align": 4}, "not of an element's 8"),
         ("z:512x512x512", {"align": 8}, "not of an element's 16"),
@@ -136,12 +140,17 @@ def test_columns_at_multiples_of_8_bytes_come_number_by_number(
 
 
 def test_warps_that_bring_numbers_keep_registers_for_it() -> None:
-    """By hand: 240 or 232 registers of 256 threads, and 24 or 40 of 128."""
-    for text, most in (("d:nn:512x512x512", 240), ("d:nn:511x512x512", 232)):
-        assert most_registers(problem(text)) == most
-    assert 256 * 240 + 128 * 24 == 256 * 232 + 128 * 40 == 384 * 168
+    """By hand: 240, 232 or 224 registers of 256 threads, and 24, 40 or 56 of 128."""
+    for text, most in (
+        ("512x512x512", 240),
+        ("512x512x512@2", 240),
+        ("511x512x512", 232),
+        ("511x512x512@2", 224),
+    ):
+        assert most_registers(problem(f"d:nn:{text}")) == most
+    assert 256 * 240 + 128 * 24 == 256 * 232 + 128 * 40 == 256 * 224 + 128 * 56 == 384 * 168
     said = KERNEL[KERNEL.index("constexpr int FEW") :].splitlines()[0]
-    assert "FEW = LOOSE ? 40 : 24, MANY = LOOSE ? 232 : 240;" in said
+    assert "FEW = LOOSE ? BATCHED ? 56 : 40 : 24, MANY = LOOSE ? BATCHED ? 224 : 232 : 240;" in said
 
 
 def test_where_nothing_was_measured_the_library_is_the_better_guess() -> None:
@@ -314,3 +323,27 @@ def test_the_default_of_512_has_no_warps_with_one_product_of_eight_columns() -> 
     """Warps of 16 x 16 took 7.6 us on an H200, those of 32 x 8 8.3."""
     config = DMMA.default(problem("d:512x512x512"), H200)
     assert (config["tile_m"], config["tile_n"], config["warps_m"]) == (32, 64, 2)
+
+
+def test_products_of_a_batch_stand_side_by_side_in_whole_tiles_of_clusters() -> None:
+    """By hand: 720 columns are three tiles of two blocks with 128 each, and five products 15 of them."""
+    p = problem("d:tt:640x720x480@5").with_(lda=488, ldb=728, ldc=648)
+    p = p.with_(stride_a=0, stride_b=728 * 480, stride_c=648 * 721)
+    given, a, b = DMMA.arguments(p, SQUARE.with_(cluster_n=2))
+    assert isinstance(given, Struct)
+    values = {field.name: field.value for field in given.fields if isinstance(field, Scalar)}
+    sizes = {"ldc": 648, "m": 640, "n": 5 * 768, "k": 480, "band": 8, "columns": 720, "across": 768}
+    steps = {"stride_a": 0, "stride_b": 728 * 480, "stride_c": 648 * 721}
+    assert values == sizes | steps | {"alpha": None, "beta": None}
+    # All products have the one A; B has a third axis.
+    assert [shape(x) for x in (a, b)] == [
+        (0, (480, 640, 1), (3904, 3904 * 640), (16, 64, 1)),
+        (1, (720, 480, 5), (5824, 5824 * 480), (16, 16, 1)),
+    ]
+    assert tiles(p, 128, 128, 1, 2) == 5 * 5 * 3
+    assert DMMA.launch(p, SQUARE.with_(cluster_n=2)).grid == (66, 2, 1)
+
+
+def test_tiles_of_a_batch_are_not_cut() -> None:
+    space = DMMA.space(problem("d:512x512x512@3"), H200)
+    assert next(param for param in space.params if param.name == "cut").values == (0,)

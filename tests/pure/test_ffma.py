@@ -58,7 +58,8 @@ def test_hard_rules_are_said_in_the_same_words() -> None:
     ("text", "fields", "reason"),
     [
         ("d:nt:512x512x512", {}, "type d"),
-        ("s:nt:512x512x512@2", {}, "a batch of 2"),
+        ("s:nt:512x32x512@2", {}, "512x32 of a batch is small"),
+        ("c:nt:512x512x512@2", {}, "parts of complex numbers are packed of one product"),
         ("s:nt:512x16x512", {}, "not from 17"),
         ("s:nt:510x512x512", {}, "multiple of 16 bytes"),
         ("c:nt:512x512x512", {"align": 8}, "multiple of 16 bytes"),

@@ -183,8 +183,10 @@ def test_positions_are_found_by_multiplications(extents: list[int], group: int, 
         ((0, 16, 16), ((8, 16, 16_000, 16_000),), None),
         # A lies along another axis than C, and comes in runs along that.
         ((48, 0, 16), ((3, 0, 48, 64_000), (40, 16, 16, 16_000)), (1, 14, (True, True, False))),
-        # B has no axis without gaps, and its matrices are small.
-        ((16, 64, 16), ((10, 16, 0, 64_000), (40, 16_000, 32, 16_000)), None),
+        # B has no axis without gaps, but is shared along one, and comes matrix by matrix.
+        ((16, 64, 16), ((10, 16, 0, 64_000), (40, 16_000, 32, 16_000)), (0, 5, (False, True, False))),
+        # B has no such axis either, and its matrices are small.
+        ((16, 64, 16), ((10, 16, 96, 64_000), (40, 16_000, 32, 16_000)), None),
     ],
 )
 def test_a_tile_has_the_axis_along_which_an_operand_lies(strides: Trio, outer: Any, found: Any) -> None:

@@ -116,6 +116,19 @@ def test_the_best_of_the_other_stencils_is_asked_and_only_of_those_that_accept(r
     assert planned(NESTED) == ("default", "tiny")
 
 
+def test_a_record_of_one_product_that_was_cut_is_none_of_a_batch(recorded: Tell) -> None:
+    """Tiles are cut along k of one product alone."""
+    one = Problem(DTYPES["d"], 400, 400, 400)
+    config = STENCILS["dmma"].default(one, H200).with_(cut=2)
+    timing = Timing((1e-5,), 1e-5, 1e-5, 1e-5, "cached", 1, 2)
+    recorded(Record(one, "cached", "dmma", config, "ok", "h200", "any", timing=timing))
+    assert planned(one) == ("tuned", "dmma")
+    assert planned(one.with_(batch=3))[0] != "tuned"
+    plain = config.with_(cut=0)
+    recorded(Record(one, "cached", "dmma", plain, "ok", "h200", "any", timing=timing, protocol=2))
+    assert planned(one.with_(batch=3)) == ("tuned", "dmma")
+
+
 def counted(problem: Problem) -> Counter[str]:
     """Look-ups of a plan."""
     asked: Counter[str] = Counter()

@@ -23,6 +23,9 @@ FAR = 2**40
 """Bytes from one column to the next that no tensor map has."""
 WIDE = 512
 """Columns of the tile of a cluster, at most."""
+SHORT, LONG = 32, 64
+"""Rows and columns of C in a batch, all of them and the more of either, up to which other stencils are better
+written for it: what of tiles lies beyond them is more, and products are soon over."""
 LINE = 128
 """Bytes of a swizzle, and of a column of a box."""
 
@@ -39,6 +42,8 @@ def unfit(p: Problem, smallest: int, largest: int, tile: int, batches: bool = Fa
         return "columns lie 2^40 bytes apart"
     if -(-p.m // tile) * -(-p.n // tile) * p.batch > largest or (p.n + WIDE) * p.batch > 2 * largest:
         return f"{p.batch} of {p.m}x{p.n} have more than {largest} tiles"
+    if p.batch > 1 and (min(p.m, p.n) <= SHORT or max(p.m, p.n) <= LONG):
+        return f"{p.m}x{p.n} of a batch is small; accepted: more than {SHORT}, and one of more than {LONG}"
     for name, step, moves in zip("AB", p.strides, p.moves, strict=False):
         if p.batch > 1 and moves and not 0 < step * p.dtype.itemsize < FAR:
             return f"matrices of {name} lie {step} elements apart, which no tensor map has"
@@ -75,15 +80,10 @@ def _product(p: Problem, n: int, ldc: int | None, band: int, more: tuple[Scalar,
     return Struct("Product", (Pointer("c", C), Scalar("ldc", "q", ldc or 0), *sizes, *scalars, *more))
 
 
-def batched(p: Problem) -> dict[str, int]:
-    """What is compiled into a kernel that multiplies several products."""
-    return {"BATCHED": 1} if p.batch > 1 else {}
-
-
 def matrices(p: Problem, operand: int, apart: int) -> tuple[int, int]:
-    """How many matrices of an operand a tensor map has, and bytes from one to the next: ``apart`` where all
-    products have the same one."""
-    if not p.moves[operand]:
+    """How many matrices of an operand a tensor map has, and bytes from one to the next: ``apart`` where there
+    is but one."""
+    if p.batch == 1 or not p.moves[operand]:
         return 1, apart
     return p.batch, p.strides[operand] * p.dtype.itemsize
 

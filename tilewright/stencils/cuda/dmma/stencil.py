@@ -37,7 +37,7 @@ from tilewright.stencils.cuda.common import of_configs, units
 from tilewright.stencils.cuda.dmma.cost import best, clocks, liked
 from tilewright.stencils.cuda.dmma.needs import THREADS, lies_along, loose, shared_bytes, tiles
 from tilewright.stencils.cuda.dmma.space import TILES, params, rules
-from tilewright.stencils.cuda.large import LargeStencil, batched, lined, products, unfit, untold
+from tilewright.stencils.cuda.large import LargeStencil, lined, products, unfit, untold
 from tilewright.stencils.cuda.source import ARGUED, asked, chosen, written
 from tilewright.stencils.cuda.warpgroup.needs import Cut
 from tilewright.stencils.protocol import CostModel
@@ -81,8 +81,8 @@ class DmmaStencil(LargeStencil):
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         c = _whole(config)
         named = zip(("LOOSE_A", "LOOSE_B", "LOOSE_C"), map(int, loose(problem)), strict=True)
-        how = batched(problem) | dict(named) | {"CUT": int(c["cut"] > 0)}
-        return written("dmma", asked(problem) | chosen(c, ARGUED) | how)
+        how = dict(named) | {"BATCHED": int(problem.batch > 1)}
+        return written("dmma", asked(problem) | how | chosen(c, ARGUED) | {"CUT": int(c["cut"] > 0)})
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         p, c = problem, config

@@ -48,7 +48,7 @@ from tilewright.stencils.cuda.ffma.needs import (
     tiles,
 )
 from tilewright.stencils.cuda.ffma.space import params, rules
-from tilewright.stencils.cuda.large import LINE, LargeStencil, batched, matrices, misplaced, products, unfit
+from tilewright.stencils.cuda.large import LINE, LargeStencil, matrices, misplaced, products, unfit
 from tilewright.stencils.cuda.source import ARGUED, asked, chosen, written
 from tilewright.stencils.cuda.warpgroup.needs import Cut
 from tilewright.stencils.protocol import CostModel
@@ -98,8 +98,8 @@ class FfmaStencil(LargeStencil):
 
     def source(self, problem: Problem, config: Config, device: Device) -> Source:
         c = _whole(config)
-        how = batched(problem) | {"CUT": int(c["cut"] > 0)}
-        return written("ffma", asked(problem) | chosen(c, ARGUED) | how)
+        how = {"BATCHED": int(problem.batch > 1)}
+        return written("ffma", asked(problem) | how | chosen(c, ARGUED) | {"CUT": int(c["cut"] > 0)})
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         p, c = problem, _whole(config)
