@@ -43,6 +43,8 @@ STRUCTURES = {
     "padded": nested("z:2x3x2@2", (11, 7, 14), ((3, 25, 0, 30), (2, 0, 9, 90)), beta="1").with_(
         lda=3, ldb=2, ldc=4
     ),
+    # B lies along another axis than C, and A has no axis without gaps, but one that shares it.
+    "matrix-by-matrix": nested("h:3x3x3@5", (20, 27, 9), ((3, 0, 9, 45), (2, 100, 200, 135)), align=2),
     "five-axes": nested(
         "s:2x2x2@2", (4, 0, 4), ((2, 0, 4, 64), (2, 8, 0, 8), (2, 0, 8, 32), (2, 16, 16, 16))
     ),
