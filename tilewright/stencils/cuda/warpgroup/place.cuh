@@ -2,10 +2,10 @@
 #pragma once
 
 struct Place {
-    int m, n, columns;       // where it begins in its C, which has so many columns
+    int m, n, columns;           // where it begins in its C, which has so many columns
     Stored *c;
-    int matrix_a, matrix_b;  // of the operands: which ones of their tensor maps,
-    long long ahead_a, ahead_b;  // and how many elements these begin behind the first ones
+    int matrix_a, matrix_b;      // which matrices of their tensor maps the operands are,
+    long long ahead_a, ahead_b;  // and how many elements they begin behind the first ones
 
 #if BATCHED
     INLINE Place(const Product &g, const Tiles &tiles, int number) : columns(g.columns) {
