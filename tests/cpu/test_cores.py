@@ -6,6 +6,7 @@ import ctypes
 import multiprocessing
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,7 @@ def force_cores(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     """Every call over ``count`` cores, however small and however few there are."""
     tw.forget()
     monkeypatch.setattr("tilewright.planning.dispatch.threads", lambda problem, grain, cores: count)
-    monkeypatch.setattr("tilewright.runtime.bound_cpu.WOKEN", 0)
+    monkeypatch.setattr("tilewright.runtime.bound_cpu.alone", lambda problem: 10**9)
     monkeypatch.setattr("tilewright.runtime.bound_cpu.POOLED", 0)
 
 
@@ -71,49 +72,77 @@ def test_any_split_over_cores_is_the_same(count: int, batch: int, monkeypatch: p
     tw.forget()
 
 
-def test_a_team_that_sleeps_is_not_woken_for_little(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By a runtime that counts how often it is asked, and does all by one thread."""
-    teams = 0
+class Counted:
+    """An OpenMP runtime that counts how often it is asked, does all by one thread, and may take its time."""
 
-    def parallel(work: int, job: int, size: int, flags: int) -> None:
-        nonlocal teams
-        teams += 1
+    def __init__(self, monkeypatch: pytest.MonkeyPatch):
+        self.teams, self.pause = 0, 0.0
+        self._made = (
+            ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint)(self._run),
+            ctypes.CFUNCTYPE(ctypes.c_int)(lambda: 0),
+            ctypes.CFUNCTYPE(ctypes.c_int)(lambda: 1),
+        )
+        run, which, count = self._made
+        team = Team(address_of(run), address_of(which), address_of(count), "counted")
+        tw.forget()
+        monkeypatch.setattr("tilewright.planning.dispatch.threads", lambda problem, grain, cores: 2)
+        for module in (bound_cpu, fastcall_cpu):
+            monkeypatch.setattr(module, "find_team", lambda: team)
+        monkeypatch.setattr(fastcall_cpu, "_natives", {})
+
+    def _run(self, work: int, job: int, size: int, flags: int) -> None:
+        self.teams += 1
+        time.sleep(self.pause)
         ctypes.CFUNCTYPE(None, ctypes.c_void_p)(work)(job)
 
-    made = (
-        ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint)(parallel),
-        ctypes.CFUNCTYPE(ctypes.c_int)(lambda: 0),
-        ctypes.CFUNCTYPE(ctypes.c_int)(lambda: 1),
-    )
-    team = Team(address_of(made[0]), address_of(made[1]), address_of(made[2]), "counted")
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counted]:
+    yield Counted(monkeypatch)
+    monkeypatch.undo()
     tw.forget()
-    monkeypatch.setattr("tilewright.planning.dispatch.threads", lambda problem, grain, cores: 2)
-    for module in (bound_cpu, fastcall_cpu):
-        monkeypatch.setattr(module, "find_team", lambda: team)
-    monkeypatch.setattr(fastcall_cpu, "_natives", {})
+
+
+def test_a_team_that_sleeps_is_not_woken_for_little(
+    counted: Counted, monkeypatch: pytest.MonkeyPatch
+) -> None:
     a, b = filled((64, 3, 3)), filled((64, 3, 3), seed=1)
     want = np.matmul(a, b)
-    try:
+    np.testing.assert_allclose(tw.matmul(a, b), want)
+    # Calls that follow each other find it awake, however busy the machine is.
+    for _ in range(10_000):
         np.testing.assert_allclose(tw.matmul(a, b), want)
-        # Calls that follow each other find it awake, however busy the machine is.
-        for _ in range(10_000):
-            np.testing.assert_allclose(tw.matmul(a, b), want)
-            if teams:
-                break
-        assert teams
+        if counted.teams:
+            break
+    assert counted.teams
+    time.sleep(0.02)
+    before = counted.teams
+    np.testing.assert_allclose(tw.matmul(a, b), want)
+    assert counted.teams == before
+    # What lasts is worth waking it.
+    monkeypatch.setattr(bound_cpu, "alone", lambda problem: 10**9)
+    tw.forget()
+    time.sleep(0.02)
+    np.testing.assert_allclose(tw.matmul(a, b), want)
+    assert counted.teams == before + 1
+
+
+def test_a_team_that_wakes_slowly_is_left_to_sleep(counted: Counted, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of batches between: one is tried, and says how it is with those of its size."""
+    monkeypatch.setattr(bound_cpu, "alone", lambda problem: 2_000_000)
+    counted.pause = 0.02
+    a, b = filled((64, 3, 3)), filled((64, 3, 3), seed=1)
+    want = np.matmul(a, b)
+    for teams in (1, 1, 1):
         time.sleep(0.02)
-        before = teams
         np.testing.assert_allclose(tw.matmul(a, b), want)
-        assert teams == before
-        # What lasts is worth waking it.
-        monkeypatch.setattr(bound_cpu, "WOKEN", 0)
-        tw.forget()
-        time.sleep(0.02)
-        np.testing.assert_allclose(tw.matmul(a, b), want)
-        assert teams == before + 1
-    finally:
-        monkeypatch.undo()
-        tw.forget()
+        assert counted.teams == teams
+    # Nothing is said of others, which are tried as well, nor of teams that are awake.
+    monkeypatch.setattr(bound_cpu, "alone", lambda problem: 8_000_000)
+    tw.forget()
+    time.sleep(0.02)
+    np.testing.assert_allclose(tw.matmul(a, b), want)
+    assert counted.teams == 2
 
 
 @pytest.mark.parametrize("count", [0, -1, 1.5, "2", [1]])

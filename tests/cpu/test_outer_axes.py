@@ -210,7 +210,7 @@ def test_teams_of_cores_run_each_batch(count: int, monkeypatch: pytest.MonkeyPat
     close(want, np.matmul(a, b))
     tw.forget()
     monkeypatch.setattr("tilewright.planning.dispatch.threads", lambda problem, grain, cores: count)
-    monkeypatch.setattr("tilewright.runtime.bound_cpu.WOKEN", 0)
+    monkeypatch.setattr("tilewright.runtime.bound_cpu.alone", lambda problem: 10**9)
     monkeypatch.setattr("tilewright.runtime.bound_cpu.POOLED", 0)
     plan = tw.plan(a, b).plan
     assert plan.stencil is None or plan.threads == count

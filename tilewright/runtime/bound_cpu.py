@@ -30,18 +30,13 @@ from tilewright.runtime.backend import Call, Function
 from tilewright.runtime.fastcall_cpu import native, reader
 from tilewright.runtime.multiplying import RANK_MAX
 from tilewright.runtime.team import find_team
-from tilewright.stencils.cpu.ir import LAYOUT_WORDS, launched, layout_words
+from tilewright.stencils.cpu.ir import LAYOUT_WORDS, alone, launched, layout_words
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
 # Below this much work per core the interpreter lock is kept: letting go of it costs about 0.1 us.
 RELEASE_FLOPS = 200_000
-WOKEN = 150
-"""Times the work that is worth a core that is awake (``ir.grain``) for which a team that sleeps is woken:
-some 0.9 ms. Calls behind pauses of 20 ms took 0.23 ms more by 16 threads of a Xeon than calls in a row, and
-on two cores of a virtual machine (Zen 3) 7 ms more, as a thread that is woken may get the core on which the
-caller waits for it."""
 POOLED = 5
 """Times that work for which one of Python's threads is asked, where there is no OpenMP runtime."""
 
@@ -73,7 +68,7 @@ class Bound:
             "count": self.count,
             "itemsize": problem.dtype.itemsize,
             "threads": self.threads if find_team() else 1,
-            "lasting": int(self.count >= WOKEN * launch.grain),
+            "alone": alone(problem),
             "unit": launch.unit,
             "swap": int(job.swap),
             "release": int(problem.flops * problem.batch * math.prod(job.outer) > RELEASE_FLOPS),

@@ -454,11 +454,19 @@ class Scalars:
     beta: tuple[str, str] | None
 
 
+PACE = 20
+"""Flop, or bytes, of a core in a ns, by which its work is counted."""
+
+
 def grain(problem: Problem) -> int:
-    """Products that keep a core busy for some 6 us, what joining a team costs whose threads are awake, at 20
-    flop or bytes a ns. Threads that sleep are left to sleep, unless there is more to do
-    (``runtime.bound_cpu``)."""
-    return max(1, int(6e-6 * 20e9 / max(problem.flops, problem.bytes, 1)))
+    """Products that keep a core busy for some 6 us, what joining a team costs whose threads are awake. Those
+    that sleep are left to sleep, unless there is more to do (``runtime.multiplying``)."""
+    return max(1, int(6000 * PACE / max(problem.flops, problem.bytes, 1)))
+
+
+def alone(problem: Problem) -> int:
+    """Nanoseconds that a batch along one axis takes one core."""
+    return max(problem.flops, problem.bytes) * problem.batch // PACE
 
 
 def layout_words(problem: Problem) -> tuple[int, ...]:
