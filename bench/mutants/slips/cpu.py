@@ -9,8 +9,8 @@ _LANES = "tests/cpu/test_lanes.py"
 SLIPS: tuple[Slip, ...] = (
     Slip(
         "tilewright/stencils/cpu/ir.py",
-        "6e-6 * 20e9",
-        "6e-9 * 20e9",
+        "6000 * PACE",
+        "6 * PACE",
         "tests/cpu/tile/test_programs.py -k woken",
     ),
     Slip(
