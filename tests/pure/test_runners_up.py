@@ -127,6 +127,10 @@ def test_a_record_of_one_product_that_was_cut_is_none_of_a_batch(recorded: Tell)
     plain = config.with_(cut=0)
     recorded(Record(one, "cached", "dmma", plain, "ok", "h200", "any", timing=timing, protocol=2))
     assert planned(one.with_(batch=3)) == ("tuned", "dmma")
+    recorded(Record(one, "memory", "dmma", plain, "ok", "h200", "any", timing=timing, protocol=2))
+    assert planned(one.with_(batch=2**12)) == ("tuned", "dmma")
+    # More products than the kernel counts are refused, whatever the record says of two.
+    assert planned(one.with_(batch=2**21))[1] != "dmma"
 
 
 def counted(problem: Problem) -> Counter[str]:

@@ -140,7 +140,7 @@ def plan(
     # stencil it is.
     if not (isinstance(problem, Problem) and problem.outer):
         recorded = _recorded(problem, device, kind, theirs, made)
-        if recorded is not None:
+        if recorded is not None and _takes(recorded):
             return recorded
     elif alike.by_arithmetic(problem):
         recorded = _recorded(problem, device, kind, False, made)
@@ -187,12 +187,19 @@ def _unrecorded(problem: Gemm, device: Device) -> Config | None:
     return Config({"by": "library"}) if own else None
 
 
+def _takes(plan: Plan) -> bool:
+    """Whether the stencil of a record accepts the batch as it is: it was asked about two products."""
+    stencil = None if plan.stencil is None else STENCILS[plan.stencil]
+    return stencil is None or candidates.refusal(stencil, plan.problem, plan.device) is None
+
+
 def _recorded(
     problem: Gemm, device: Device, kind: str, theirs: bool, made: Callable[[str, str, str, Config], Plan]
 ) -> Plan | None:
     """The plan of the rungs that go by records, which ``made`` makes of origin, reason, stencil and config.
     ``theirs``: the vendor's records count."""
-    # Along several axes rules ask for all extents, along one whether there is more than one product.
+    # Along several axes rules ask for all extents, along one whether there is more than one product: two
+    # stand for all batches, so that what is remembered serves any.
     whole = isinstance(problem, Problem) and problem.outer
     one = problem if whole else problem.with_(batch=min(problem.batch, 2))
     asked = IN_USE.record(problem.key, kind, TARGETS[device.kind].keys(device.key))

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 # Below this much work per core the interpreter lock is kept: letting go of it costs about 0.1 us.
 RELEASE_FLOPS = 200_000
 POOLED = 5
-"""Times that work for which one of Python's threads is asked, where there is no OpenMP runtime."""
+"""Times the work that is worth a core which is awake (``ir.grain``) for which one of Python's threads is
+asked, where there is no OpenMP runtime."""
 
 
 class Bound:
